@@ -1,0 +1,9 @@
+//! Bloom filters and their relatives.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+pub mod error;
+#[cfg(feature = "std")]
+pub mod machine;
+pub mod sizing;
