@@ -1,0 +1,138 @@
+//! One aligned, zeroed allocation.
+
+use crate::{
+    block::{Line, Unit},
+    error::AllocError,
+};
+use alloc::alloc::{Layout, alloc_zeroed, dealloc};
+use core::ptr::NonNull;
+
+/// Alignment of owned memory: a cache line.
+const ALIGN: usize = align_of::<Line>();
+
+/// The size of a huge page on x86-64 and on most AArch64 kernels, and the size from which they are asked for.
+const HUGE: usize = 2 << 20;
+
+/// What the kernel said about huge pages for a filter's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HugePages {
+    /// Not asked: the filter is smaller than one, or the system has no way to ask.
+    NotAsked,
+    /// Asked and granted: the kernel will use them as far as it has free ones.
+    Granted,
+    /// Asked and refused.
+    Refused,
+}
+
+/// Zeroed memory of a whole number of lines, aligned to a line; to a huge page from [`HUGE`] on.
+///
+/// Large memory comes from the allocator's zeroed call, which for fresh pages of the system touches nothing: each page
+/// is touched once, when its first bit is set. Room for the alignment is asked for beside the size (address space,
+/// not memory), since an aligned request would make the allocator clear by hand.
+#[derive(Debug)]
+pub(super) struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    allocation: NonNull<u8>,
+    layout: Layout,
+    huge: HugePages,
+}
+
+// SAFETY: `Region` owns its memory alone; access goes through `&` and `&mut` or through atomics.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// `bytes` zeroed bytes, at least one line of them allocated.
+    pub(super) fn zeroed(bytes: usize) -> Result<Self, AllocError> {
+        let refused = AllocError::Refused { bytes: bytes as u64 };
+        let align = if bytes >= HUGE { HUGE } else { ALIGN };
+        let padded = bytes.max(1).checked_next_multiple_of(ALIGN).ok_or(refused)?;
+        let total = padded.checked_add(align - 8).ok_or(refused)?;
+        let layout = Layout::from_size_align(total, 8).map_err(|_| refused)?;
+        // SAFETY: the layout's size is not zero.
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
+        let skip = allocation.as_ptr().align_offset(align);
+        debug_assert!(skip <= align - 8);
+        // SAFETY: a pointer aligned to 8 is at most `align - 8` bytes before a multiple of `align`, and the allocation
+        // has that many bytes beyond `padded`.
+        let base = unsafe { allocation.add(skip) };
+        let huge = if bytes >= HUGE { ask_for_huge_pages(base, padded) } else { HugePages::NotAsked };
+        Ok(Self { base, bytes, allocation, layout, huge })
+    }
+
+    pub(super) fn huge(&self) -> HugePages {
+        self.huge
+    }
+
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: `bytes` initialised bytes that live as long as `self`; the caller's `&self` keeps writers out (shared
+        // memory, which is written through `&self`, never hands this out while shared: see `Shared`).
+        unsafe { core::slice::from_raw_parts(self.base.as_ptr(), self.bytes) }
+    }
+
+    pub(super) fn as_bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `&mut self` is exclusive.
+        unsafe { core::slice::from_raw_parts_mut(self.base.as_ptr(), self.bytes) }
+    }
+
+    /// The same memory as units.
+    pub(super) fn units_mut<U: Unit>(&mut self) -> &mut [U] {
+        let n = self.bytes / U::BYTES;
+        // SAFETY: a unit is an array of bytes: any alignment and any content will do, and `n` of them fit.
+        unsafe { core::slice::from_raw_parts_mut(self.base.as_ptr().cast(), n) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the same allocator with this layout, and freed once.
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+fn ask_for_huge_pages(base: NonNull<u8>, bytes: usize) -> HugePages {
+    let whole = bytes / 4096 * 4096;
+    // SAFETY: the range lies within one allocation of this process, page-aligned; the advice changes no content.
+    match unsafe { libc::madvise(base.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) } {
+        0 => HugePages::Granted,
+        _ => HugePages::Refused,
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn ask_for_huge_pages(_: NonNull<u8>, _: usize) -> HugePages {
+    HugePages::NotAsked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_zero_and_aligned() {
+        for bytes in [0, 1, 8, 63, 64, 65, 4096, HUGE - 1, HUGE, HUGE + 64] {
+            let mut region = Region::zeroed(bytes).unwrap();
+            assert_eq!(region.as_bytes().len(), bytes);
+            assert!(region.as_bytes().iter().all(|&b| b == 0));
+            let align = if bytes >= HUGE { HUGE } else { ALIGN };
+            assert_eq!(region.base().as_ptr().addr() % align, 0);
+            region.as_bytes_mut().fill(0xff);
+            assert_eq!(region.units_mut::<[u8; 8]>().len(), bytes / 8);
+        }
+    }
+
+    #[test]
+    fn refuses_what_no_machine_has() {
+        for bytes in [usize::MAX, usize::MAX - 63, isize::MAX as usize, isize::MAX as usize - HUGE] {
+            assert_eq!(Region::zeroed(bytes).unwrap_err(), AllocError::Refused { bytes: bytes as u64 });
+        }
+    }
+}

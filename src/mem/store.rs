@@ -1,0 +1,164 @@
+//! Owners of a filter's bits.
+
+use super::{
+    region::{HugePages, Region},
+    units::{Atomic, Memory, Plain, Shape, Units, UnitsMut},
+};
+use crate::{block::Unit, error::AllocError};
+use core::{fmt, ptr::NonNull};
+
+/// Who owns a filter's bits, and how they may be read.
+pub trait Store: fmt::Debug {
+    /// Which accesses are legal.
+    type Mem: Memory;
+    /// What a digest chooses.
+    type Unit: Unit;
+    /// The units.
+    fn units(&self) -> &Units<'_, Self::Mem, Self::Unit>;
+    /// What the kernel said about huge pages.
+    fn huge_pages(&self) -> HugePages {
+        HugePages::NotAsked
+    }
+}
+
+/// Units of plain memory that this store owns, aligned to a cache line.
+#[derive(Debug)]
+pub struct Owned<U: Unit> {
+    // Points into `region`, whose address does not change when `self` moves.
+    units: Units<'static, Plain, U>,
+    region: Region,
+}
+
+impl<U: Unit> Owned<U> {
+    /// Zeroed units. `None` when the shape does not fit them.
+    pub(crate) fn zeroed(units: u64, shape: Shape) -> Result<Option<Self>, AllocError> {
+        let bytes = units.checked_mul(U::BYTES as u64).and_then(|b| usize::try_from(b).ok());
+        let region = Region::zeroed(bytes.ok_or(AllocError::Refused { bytes: u64::MAX })?)?;
+        // SAFETY: the region holds that many units, and `self` keeps it and hands the units out only for its own life.
+        let handle = unsafe { Units::new(region.base(), region.as_bytes().len() / U::BYTES, shape) };
+        Ok(handle.map(|units| Self { units, region }))
+    }
+
+    /// To write.
+    #[inline(always)]
+    pub(crate) fn units_mut(&mut self) -> UnitsMut<'_, Plain, U> {
+        // SAFETY: `&mut self` is exclusive for as long as the handle lives.
+        unsafe { UnitsMut::new(self.units) }
+    }
+
+    /// The bytes of all units.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.region.as_bytes()
+    }
+
+    /// The bytes of all units.
+    pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
+        self.region.as_bytes_mut()
+    }
+
+    /// The units as a slice.
+    pub(crate) fn as_units_mut(&mut self) -> &mut [U] {
+        self.region.units_mut()
+    }
+
+    /// The same memory, for many writers.
+    pub(crate) fn into_shared(self) -> Shared<U> {
+        // SAFETY: the region is aligned to a line, this store owned it alone, and from here on only atomics reach it.
+        let units = unsafe { Units::new(self.region.base(), self.units.len(), self.units.shape()) };
+        match units {
+            Some(units) => Shared { units, region: self.region },
+            None => unreachable!("the shape fitted this memory before"),
+        }
+    }
+}
+
+impl<U: Unit> Store for Owned<U> {
+    type Mem = Plain;
+    type Unit = U;
+    #[inline(always)]
+    fn units(&self) -> &Units<'_, Plain, U> {
+        &self.units
+    }
+    fn huge_pages(&self) -> HugePages {
+        self.region.huge()
+    }
+}
+
+/// Units of atomic words that many threads may write through `&self`. The ordering is told at [`Atomic`].
+#[derive(Debug)]
+pub struct Shared<U: Unit> {
+    // Points into `region`, whose address does not change when `self` moves.
+    units: Units<'static, Atomic, U>,
+    region: Region,
+}
+
+impl<U: Unit> Shared<U> {
+    /// To write.
+    #[inline(always)]
+    pub(crate) fn units_mut(&self) -> UnitsMut<'_, Atomic, U> {
+        // SAFETY: atomic memory may be written through any number of shared handles.
+        unsafe { UnitsMut::new(self.units) }
+    }
+
+    /// The same memory, for one owner again. Taking `self` proves that no other thread can reach it.
+    pub(crate) fn into_owned(self) -> Owned<U> {
+        // SAFETY: no reference to the atomics is left, and from here on the region is plain memory of this store.
+        let units = unsafe { Units::new(self.region.base(), self.units.len(), self.units.shape()) };
+        match units {
+            Some(units) => Owned { units, region: self.region },
+            None => unreachable!("the shape fitted this memory before"),
+        }
+    }
+}
+
+impl<U: Unit> Store for Shared<U> {
+    type Mem = Atomic;
+    type Unit = U;
+    #[inline(always)]
+    fn units(&self) -> &Units<'_, Atomic, U> {
+        &self.units
+    }
+    fn huge_pages(&self) -> HugePages {
+        self.region.huge()
+    }
+}
+
+/// Units that lie in somebody else's bytes, at any alignment: an engine's block, a file mapping.
+#[derive(Clone, Copy)]
+pub struct View<'b, U: Unit> {
+    units: Units<'b, Plain, U>,
+    bytes: &'b [u8],
+}
+
+impl<'b, U: Unit> View<'b, U> {
+    /// `None` when the bytes are no whole number of units, or the shape does not fit them.
+    pub(crate) fn new(bytes: &'b [u8], shape: Shape) -> Option<Self> {
+        if !bytes.len().is_multiple_of(U::BYTES) {
+            return None;
+        }
+        let base = NonNull::from_ref(bytes).cast();
+        // SAFETY: the slice holds that many units, readable and unwritten for `'b`.
+        let units = unsafe { Units::new(base, bytes.len() / U::BYTES, shape) }?;
+        Some(Self { units, bytes })
+    }
+
+    /// The bytes of all units.
+    pub fn as_bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+}
+
+impl<U: Unit> fmt::Debug for View<'_, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
+impl<U: Unit> Store for View<'_, U> {
+    type Mem = Plain;
+    type Unit = U;
+    #[inline(always)]
+    fn units(&self) -> &Units<'_, Plain, U> {
+        &self.units
+    }
+}

@@ -1,0 +1,388 @@
+//! Reaching the unit, or the bit, that a hash chooses.
+
+use crate::{
+    block::Unit,
+    hash::{Digest, fastrange},
+    isa::{Isa, prefetch},
+};
+use core::{fmt, marker::PhantomData, ptr::NonNull, sync::atomic::Ordering::Relaxed};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Plain {}
+    impl Sealed for super::Atomic {}
+}
+
+/// A memory model: how a kernel may read and write a unit. Exactly [`Plain`] and [`Atomic`].
+pub trait Memory: sealed::Sealed + Sized + 'static {
+    /// A unit in this memory.
+    type Cell<U: Unit>: Send + Sync + 'static;
+    /// A unit that may be written.
+    type CellMut<'a, U: Unit>;
+
+    /// Word `i` of a unit.
+    fn word<U: Unit>(cell: &Self::Cell<U>, i: usize) -> u64;
+    #[doc(hidden)]
+    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
+    fn block<I: Isa>(isa: I, cell: &Self::Cell<[u8; 32]>) -> I::Block;
+    #[doc(hidden)]
+    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
+    fn line<I: Isa>(isa: I, cell: &Self::Cell<[u8; 64]>) -> I::Line;
+    /// Sets bits of word `i`; true when any was not set before.
+    fn or_word<U: Unit>(cell: &mut Self::CellMut<'_, U>, i: usize, mask: u64) -> bool;
+    #[doc(hidden)]
+    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
+    fn or_block<I: Isa>(isa: I, cell: Self::CellMut<'_, [u8; 32]>, mask: I::Block) -> bool;
+    #[doc(hidden)]
+    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
+    fn or_line<I: Isa>(isa: I, cell: Self::CellMut<'_, [u8; 64]>, mask: I::Line) -> bool;
+
+    /// # Safety
+    /// `p` points to a unit that outlives `'a`, that this memory model may write, and that nobody else may reach
+    /// during `'a` unless through atomics.
+    #[doc(hidden)]
+    unsafe fn cell_mut<'a, U: Unit>(p: *mut u8) -> Self::CellMut<'a, U>;
+}
+
+/// Memory that nobody else writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain {}
+
+/// Memory that other threads may write at the same time, with `fetch_or`: read and written word by word, relaxed.
+///
+/// # Ordering
+/// Bits only ever go from 0 to 1, each set by one atomic OR of a word that loses no other thread's bits, and no bit of
+/// one word is read to learn about another. So relaxed accesses are enough for every promise but one: a reader that must
+/// see a key whole has to be ordered after its insertion, and that order is made outside the filter, by whatever tells
+/// the reader that the key is there: the writer's last OR is sequenced before its release (a channel, a lock, a
+/// store-release of an index), the reader's acquire of it before its loads, so each load must read that OR or a later
+/// value of the word, and later values hold the bit too. Without such an edge a reader may see some bits of a key and
+/// not others, and "absent" then means "not yet published".
+#[derive(Clone, Copy, Debug)]
+pub enum Atomic {}
+
+impl Memory for Plain {
+    type Cell<U: Unit> = U;
+    type CellMut<'a, U: Unit> = &'a mut U;
+    #[inline(always)]
+    fn word<U: Unit>(cell: &U, i: usize) -> u64 {
+        cell.word(i)
+    }
+    #[inline(always)]
+    fn block<I: Isa>(isa: I, cell: &[u8; 32]) -> I::Block {
+        isa.block(cell)
+    }
+    #[inline(always)]
+    fn line<I: Isa>(isa: I, cell: &[u8; 64]) -> I::Line {
+        isa.line(cell)
+    }
+    #[inline(always)]
+    fn or_word<U: Unit>(cell: &mut &mut U, i: usize, mask: u64) -> bool {
+        cell.or_word(i, mask)
+    }
+    #[inline(always)]
+    fn or_block<I: Isa>(isa: I, cell: &mut [u8; 32], mask: I::Block) -> bool {
+        isa.block_or(cell, mask)
+    }
+    #[inline(always)]
+    fn or_line<I: Isa>(isa: I, cell: &mut [u8; 64], mask: I::Line) -> bool {
+        isa.line_or(cell, mask)
+    }
+    #[inline(always)]
+    unsafe fn cell_mut<'a, U: Unit>(p: *mut u8) -> &'a mut U {
+        // SAFETY: the caller's promise; a unit has alignment 1 and any content is valid.
+        unsafe { &mut *p.cast() }
+    }
+}
+
+/// Atomic words hold their bytes in little-endian order on every machine.
+#[inline(always)]
+fn load<U: Unit>(cell: &U::Atomic, i: usize) -> u64 {
+    u64::from_le(U::atomic_word(cell, i).load(Relaxed))
+}
+
+#[inline(always)]
+fn fetch_or<U: Unit>(cell: &U::Atomic, i: usize, mask: u64) -> bool {
+    u64::from_le(U::atomic_word(cell, i).fetch_or(mask.to_le(), Relaxed)) & mask != mask
+}
+
+impl Memory for Atomic {
+    type Cell<U: Unit> = U::Atomic;
+    type CellMut<'a, U: Unit> = &'a U::Atomic;
+    #[inline(always)]
+    fn word<U: Unit>(cell: &U::Atomic, i: usize) -> u64 {
+        load::<U>(cell, i)
+    }
+    #[inline(always)]
+    fn block<I: Isa>(isa: I, cell: &<[u8; 32] as Unit>::Atomic) -> I::Block {
+        isa.block_from(core::array::from_fn(|i| load::<[u8; 32]>(cell, i)))
+    }
+    #[inline(always)]
+    fn line<I: Isa>(isa: I, cell: &<[u8; 64] as Unit>::Atomic) -> I::Line {
+        isa.line_from(core::array::from_fn(|i| load::<[u8; 64]>(cell, i)))
+    }
+    #[inline(always)]
+    fn or_word<U: Unit>(cell: &mut &U::Atomic, i: usize, mask: u64) -> bool {
+        fetch_or::<U>(cell, i, mask)
+    }
+    #[inline(always)]
+    fn or_block<I: Isa>(isa: I, cell: &<[u8; 32] as Unit>::Atomic, mask: I::Block) -> bool {
+        let words = isa.block_words(mask);
+        (0..4).fold(false, |changed, i| changed | fetch_or::<[u8; 32]>(cell, i, words[i]))
+    }
+    #[inline(always)]
+    fn or_line<I: Isa>(isa: I, cell: &<[u8; 64] as Unit>::Atomic, mask: I::Line) -> bool {
+        let words = isa.line_words(mask);
+        (0..8).fold(false, |changed, i| changed | fetch_or::<[u8; 64]>(cell, i, words[i]))
+    }
+    #[inline(always)]
+    unsafe fn cell_mut<'a, U: Unit>(p: *mut u8) -> &'a U::Atomic {
+        // SAFETY: the caller's promise; the stores keep atomic memory aligned to a line.
+        unsafe { &*p.cast() }
+    }
+}
+
+/// How a layout's probes spread over memory: the numbers a kernel needs, computed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// What a hash is mapped to: the number of units, or for scattered layouts the bits that one probe may reach.
+    pub span: u64,
+    /// First bit of probe i's region is i·stride: 0 when all probes share the bits (`classic`, and every block layout).
+    pub stride: u64,
+    /// Probes for each key.
+    pub k: u32,
+}
+
+/// The units of a filter, readable.
+///
+/// # Invariants
+/// `base` points to `units` ≥ 1 units readable for `'a`, in memory of model `M`. Either `shape.span == units` and
+/// `units` ≤ 2³², or (`U` = 8 bytes) `shape.span` ≥ 1 and `stride·(k − 1) + span` ≤ 64·`units`.
+pub struct Units<'a, M: Memory, U: Unit> {
+    base: NonNull<u8>,
+    units: usize,
+    shape: Shape,
+    life: PhantomData<&'a M::Cell<U>>,
+}
+
+/// The units of a filter, writable: exclusively in plain memory, by everybody in atomic memory.
+pub struct UnitsMut<'a, M: Memory, U: Unit> {
+    units: Units<'a, M, U>,
+    life: PhantomData<M::CellMut<'a, U>>,
+}
+
+impl<M: Memory, U: Unit> Clone for Units<'_, M, U> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<M: Memory, U: Unit> Copy for Units<'_, M, U> {}
+
+impl<M: Memory, U: Unit> fmt::Debug for Units<'_, M, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Units").field("units", &self.units).field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+impl<M: Memory, U: Unit> fmt::Debug for UnitsMut<'_, M, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.units.fmt(f)
+    }
+}
+
+// SAFETY: `Units` is a shared reference to cells that are `Sync`.
+unsafe impl<M: Memory, U: Unit> Send for Units<'_, M, U> {}
+// SAFETY: as above.
+unsafe impl<M: Memory, U: Unit> Sync for Units<'_, M, U> {}
+// SAFETY: `UnitsMut` is an exclusive reference to plain memory, or a shared one to cells that are `Sync`.
+unsafe impl<M: Memory, U: Unit> Send for UnitsMut<'_, M, U> {}
+// SAFETY: through `&UnitsMut` nothing can be written.
+unsafe impl<M: Memory, U: Unit> Sync for UnitsMut<'_, M, U> {}
+
+impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
+    /// `None` when the shape does not fit the memory.
+    ///
+    /// # Safety
+    /// `base` points to `units` units that are readable for `'a` in memory of model `M` (for [`Atomic`]: aligned to 8
+    /// bytes and written by nothing but atomics; for [`Plain`]: not written at all).
+    pub(super) unsafe fn new(base: NonNull<u8>, units: usize, shape: Shape) -> Option<Self> {
+        let by_unit = shape.span == units as u64 && shape.span <= 1 << 32 && shape.stride == 0;
+        let last_region = shape.stride.checked_mul(shape.k.saturating_sub(1) as u64)?.checked_add(shape.span)?;
+        let by_bit = U::BYTES == 8 && last_region.div_ceil(64) <= units as u64;
+        let valid = shape.span >= 1 && units >= 1 && shape.k >= 1 && (by_unit || by_bit);
+        valid.then_some(Self { base, units, shape, life: PhantomData })
+    }
+
+    /// How the probes spread.
+    #[inline(always)]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Number of units.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.units
+    }
+
+    /// Never true: a filter has at least one unit.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.units == 0
+    }
+
+    /// Unit `i`.
+    pub fn get(&self, i: usize) -> Option<&'a M::Cell<U>> {
+        // SAFETY: within the units, by the check.
+        (i < self.units).then(|| unsafe { self.cell(i * U::BYTES) })
+    }
+
+    /// # Safety
+    /// `offset` is that of a unit of `self`.
+    #[inline(always)]
+    unsafe fn cell(&self, offset: usize) -> &'a M::Cell<U> {
+        // SAFETY: the invariants of `Units`, and the caller's promise.
+        unsafe { &*self.base.as_ptr().add(offset).cast() }
+    }
+
+    /// Byte offset of the unit that `digest` chooses. For block layouts only: below `units`·2^SHIFT.
+    #[inline(always)]
+    fn offset(&self, digest: Digest) -> usize {
+        // With units ≤ 2³² the product fits 64 bits, and ⌊h·units / 2³²⌋ < units since h < 2³².
+        (((digest.0 >> 32).wrapping_mul(self.units as u64) >> 32) as usize) << U::SHIFT
+    }
+
+    /// The unit that a digest chooses.
+    #[inline(always)]
+    pub fn pick(&self, digest: Digest) -> &'a M::Cell<U> {
+        // SAFETY: `offset` is below the end for up to 2³² units; for more the product wraps, and its high half is
+        // still below 2³², so below `units`.
+        unsafe { self.cell(self.offset(digest)) }
+    }
+
+    /// Position of probe `i` with this hash. For scattered layouts: below 64·`units`, since i < k.
+    #[inline(always)]
+    fn position(&self, i: u32, hash: u64) -> u64 {
+        self.shape.stride.wrapping_mul(i as u64).wrapping_add(fastrange(hash, self.shape.span))
+    }
+
+    /// Whether the bit of probe `i` with this hash is set; `i` is below k.
+    #[inline(always)]
+    pub fn bit(&self, i: u32, hash: u64) -> bool {
+        let at = self.position(i, hash);
+        match self.get((at >> 6) as usize) {
+            Some(cell) => M::word::<U>(cell, 0) >> (at & 63) & 1 != 0,
+            None => true,
+        }
+    }
+}
+
+impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
+    /// # Safety
+    /// The units may be written for `'a`: exclusively when `M` is [`Plain`].
+    pub(super) unsafe fn new(units: Units<'a, M, U>) -> Self {
+        Self { units, life: PhantomData }
+    }
+
+    /// To read.
+    #[inline(always)]
+    pub fn as_units(&self) -> Units<'_, M, U> {
+        self.units
+    }
+
+    /// The unit that a digest chooses.
+    #[inline(always)]
+    pub fn pick(&mut self, digest: Digest) -> M::CellMut<'_, U> {
+        // SAFETY: as in `Units::pick`; `&mut self` and the promise made to `new` keep others away.
+        unsafe { M::cell_mut(self.units.base.as_ptr().add(self.units.offset(digest))) }
+    }
+
+    /// Sets the bit of probe `i` with this hash (`i` is below k); true when it was not set before.
+    #[inline(always)]
+    pub fn set_bit(&mut self, i: u32, hash: u64) -> bool {
+        let at = self.units.position(i, hash);
+        let word = (at >> 6) as usize;
+        if word >= self.units.units {
+            return false;
+        }
+        // SAFETY: within the units, by the check; exclusivity as in `pick`.
+        let mut cell = unsafe { M::cell_mut::<U>(self.units.base.as_ptr().add(word * U::BYTES)) };
+        M::or_word::<U>(&mut cell, 0, 1 << (at & 63))
+    }
+
+    /// Asks for the unit that a digest chooses.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, digest: Digest) {
+        prefetch(self.units.base.as_ptr().wrapping_add(self.units.offset(digest)));
+    }
+
+    /// Asks for the word of probe `i` with this hash.
+    #[inline(always)]
+    pub(crate) fn prefetch_bit(&self, i: u32, hash: u64) {
+        prefetch(self.units.base.as_ptr().wrapping_add((self.units.position(i, hash) >> 6 << 3) as usize));
+    }
+}
+
+/// Groups of eight units chosen a while before they are read: a ring of `LAG` groups of byte offsets.
+///
+/// Reading back offsets that a vector store wrote just before stalls on store forwarding, and holds the next loads up;
+/// from 64 keys on the stores have long reached the cache. On the author's machine a load-only loop took 0.42 ns a key
+/// without this lag and 0.32 with it.
+///
+/// # Invariants
+/// Every offset is that of a unit of `units`: 0 at first, then what [`Isa::offsets`] gave for these units.
+pub(crate) struct Ring<'a, M: Memory, U: Unit, const LAG: usize> {
+    units: Units<'a, M, U>,
+    offsets: [[u64; 8]; LAG],
+}
+
+impl<'a, M: Memory, U: Unit, const LAG: usize> Ring<'a, M, U, LAG> {
+    #[inline(always)]
+    pub(crate) fn new(units: Units<'a, M, U>) -> Self {
+        Self { units, offsets: [[0; 8]; LAG] }
+    }
+
+    /// Chooses the units of group `group`, and asks for them when `PREFETCH`.
+    #[inline(always)]
+    pub(crate) fn choose<I: Isa, const PREFETCH: bool>(&mut self, isa: I, group: usize, digests: &[Digest; 8]) {
+        let slot = &mut self.offsets[group % LAG];
+        isa.offsets(digests, self.units.units as u64, U::SHIFT, slot);
+        if PREFETCH {
+            // Through memory: otherwise the compiler takes the vector apart lane by lane.
+            for &offset in core::hint::black_box(&*slot) {
+                prefetch(self.units.base.as_ptr().wrapping_add(offset as usize));
+            }
+        }
+    }
+
+    /// The units of group `group`, which was chosen at most `LAG` groups ago.
+    #[inline(always)]
+    pub(crate) fn chosen(&self, group: usize) -> [&'a M::Cell<U>; 8] {
+        // Through memory, as above.
+        let slot = core::hint::black_box(&self.offsets[group % LAG]);
+        // SAFETY: the invariant of `Ring`.
+        core::array::from_fn(|j| unsafe { self.units.cell(slot[j] as usize) })
+    }
+}
+
+impl<M: Memory> Units<'_, M, [u8; 8]> {
+    /// Bit j: whether bit `at[j]` is set. Positions beyond the end count as set.
+    #[inline(always)]
+    pub(crate) fn bits<I: Isa>(&self, isa: I, at: I::Hashes, offsets: &mut [u64; 8]) -> u8 {
+        isa.word_offsets(at, offsets);
+        let offsets = core::hint::black_box(&*offsets);
+        let words = core::array::from_fn(|j| {
+            let word = (offsets[j] >> 3) as usize;
+            self.get(word).map_or(u64::MAX, |cell| M::word::<[u8; 8]>(cell, 0))
+        });
+        isa.bits(isa.words(&words), at)
+    }
+
+    /// Asks for the words that positions lie in.
+    #[inline(always)]
+    pub(crate) fn prefetch_bits<I: Isa>(&self, isa: I, at: I::Hashes, offsets: &mut [u64; 8]) {
+        isa.word_offsets(at, offsets);
+        for &offset in core::hint::black_box(&*offsets) {
+            prefetch(self.base.as_ptr().wrapping_add(offset as usize));
+        }
+    }
+}
