@@ -166,9 +166,7 @@ impl Chain {
         let mut stay = [0.0; STATES]; // ln of the diagonal
         for u in 0..=self.targets {
             stay[u] = math::ln_1p(-self.touch[u] / blocks);
-            for v in 0..u {
-                m[u][v] /= blocks;
-            }
+            m[u][..u].iter_mut().for_each(|x| *x /= blocks);
             m[u][u] = math::exp(stay[u]);
         }
         let mut all = [0.0; STATES]; // all[u]: probability of having come from u to 0
@@ -219,6 +217,7 @@ impl Chain {
         self.table[i]
     }
 
+    #[expect(clippy::needless_range_loop, reason = "each element needs its right neighbour")]
     /// `[u][v]`: probability that one key in the block takes u uncovered positions to v.
     fn one_key(&self) -> [[f64; STATES]; STATES] {
         let mut m = [[0.0; STATES]; STATES];

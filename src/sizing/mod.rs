@@ -344,7 +344,8 @@ impl Model {
     /// rounded up by [`Model::round_units`], and the best k for the result is taken, so that the rate is met with a
     /// little to spare. `Partitioned` takes the k whose rounded size is
     /// least, and of several the one with the lowest rate. The result never shrinks as n grows.
-    /// Time: well under a millisecond, whatever n; a few for a small scattered filter with very many probes.
+    /// It takes under 1 ms for every layout of this crate (0.93 ms at worst: a scattered filter of 8,191 keys with 31
+    /// probes; 0.01 to 0.15 ms as a rule), and under 5 ms for any model.
     ///
     /// # Errors
     ///
@@ -381,6 +382,9 @@ impl Model {
     }
 
     /// The least number of units at which some k reaches the rate, before rounding. Not for `Partitioned`.
+    ///
+    /// It does not fall as n grows: one more key raises the rate by about k/n of itself, 10^-11 at 2^40 keys, and what
+    /// the computed rate of two neighbours can be off against each other is a hundredth of that.
     fn least_units(self, n: u64, fpr: f64) -> u64 {
         let guess = 1.1 * n as f64 * classic_bits_per_key(fpr) / self.unit_bits(1) as f64;
         let mut best = LAST_UNIT + 1;
@@ -586,8 +590,9 @@ impl Model {
     /// the expected share. Its bias is below its standard error by far.
     ///
     /// Standard error, scattered kinds: √(m·(e^ρ − 1 − ρ))/k keys with ρ = kn/m (Whang, Vander-Zanden and Taylor 1990, who
-    /// count with k = 1). At the design load that is about 0.25·√n keys: 0.02 % of a million. It grows as e^(ρ/2) past
-    /// the design load. Blocks of unequal load add to it; see the module's tests for what is observed.
+    /// count with k = 1). At the design load that is about 0.23·√n keys, 0.02 % of a million; past it, it grows as
+    /// e^(ρ/2). Blocks of unequal load add to it. Observed at 12 bits per key over 200 filters: 0.28·√n for words of 64
+    /// bits, 0.25·√n for 8 lanes of 32, nothing above the flat formula for blocks of 512.
     ///
     /// X ≤ 0 gives 0. X ≥ 1 gives +∞: a full filter is compatible with any number of keys beyond some. So does X that is
     /// not a number, and a geometry the model has no formula for (unless X ≤ 0). Never NaN.
