@@ -14,10 +14,8 @@ pub(crate) enum Failure {
     /// The arguments make no sense.
     Usage(String),
     /// The keys can't be had.
-    #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
     Keys(KeyError),
     /// The thread can't be pinned.
-    #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
     Pin(PinError),
     /// The results can't be written.
     Output(io::Error),

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
 }
 
 fn text(machine: &Machine) -> String {
-    let line = |name: &str, value: &str| format!("{name:<13}{value}\n");
+    let line = |name: &str, value: &str| format!("{name:<14}{value}\n");
     let model = machine.cpu_model.as_deref().unwrap_or("unknown");
     let guest = if machine.virtual_machine { ", virtual machine" } else { "" };
     let mut text = line("processor", &format!("{model}{guest}"));

@@ -13,11 +13,9 @@ mod keys;
 mod machine;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod names;
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `plan` and `compare`"))]
 mod numbers;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod pin;
-#[cfg_attr(not(test), expect(dead_code, reason = "its arguments are settled; it joins `Command` with the layouts"))]
 mod plan;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod progress;
