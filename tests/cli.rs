@@ -43,9 +43,12 @@ fn wrong_usage_is_one_line_and_exit_2() {
         (&[], "no command given (see bloomline --help)"),
         (&["machin"], "unknown command \"machin\": did you mean \"machine\"? (see bloomline --help)"),
         (&["frobnicate"], "unknown command \"frobnicate\" (see bloomline --help)"),
-        (&["machine", "--jsno"], "unexpected argument \"--jsno\": did you mean \"--json\"? (see bloomline --help)"),
-        (&["machine", "extra"], "unexpected argument \"extra\" (see bloomline --help)"),
-        (&["machine", "a\nb\u{1b}"], "unexpected argument \"a\\nb\\u{1b}\" (see bloomline --help)"),
+        (
+            &["machine", "--jsno"],
+            "unexpected argument \"--jsno\": did you mean \"--json\"? (see bloomline machine --help)",
+        ),
+        (&["machine", "extra"], "unexpected argument \"extra\" (see bloomline machine --help)"),
+        (&["machine", "a\nb\u{1b}"], "unexpected argument \"a\\nb\\u{1b}\" (see bloomline machine --help)"),
     ];
     for (args, expected) in cases {
         assert_eq!(refused(&bloomline(args)), *expected);

@@ -82,8 +82,8 @@ mod tests {
     }
 
     fn parse(args: &[&str]) -> Result<Args, String> {
-        let cli =
-            Cli::try_parse_from([&["compare"], args].concat()).map_err(|error| Failure::usage(&error).to_string())?;
+        let cli = Cli::try_parse_from([&["compare"], args].concat())
+            .map_err(|error| Failure::usage(&error, Some("compare")).to_string())?;
         cli.args.validate().map_err(|failure| failure.to_string())?;
         Ok(cli.args)
     }

@@ -22,8 +22,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What clap has to say, in one sentence and a hint.
-    pub(crate) fn usage(error: &clap::Error) -> Self {
+    /// What clap has to say, in one sentence and a hint where to read on: at `command`, if it is one.
+    pub(crate) fn usage(error: &clap::Error, command: Option<&str>) -> Self {
         let text = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.as_str()),
             Some(ContextValue::Strings(list)) => list.first().map(String::as_str),
@@ -53,7 +53,8 @@ impl Failure {
             }
             _ => first_paragraph(&error.to_string()),
         };
-        Self::Usage(format!("{message} (see bloomline --help)"))
+        let command = command.map(|name| format!("{name} ")).unwrap_or_default();
+        Self::Usage(format!("{message} (see bloomline {command}--help)"))
     }
 
     pub(crate) fn is_broken_pipe(&self) -> bool {

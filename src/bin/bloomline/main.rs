@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use failure::Failure;
 
@@ -79,13 +79,18 @@ fn main() -> ExitCode {
 }
 
 fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outcome, Failure> {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             write!(out, "{help}")?;
             return Ok(Outcome::Done);
         }
-        Err(error) => return Err(Failure::usage(&error)),
+        Err(error) => {
+            let first = args.get(1).and_then(|name| name.to_str());
+            let command = first.filter(|name| Cli::command().find_subcommand(name).is_some());
+            return Err(Failure::usage(&error, command));
+        }
     };
     match cli.command {
         Command::Machine(args) => machine::run(&args, out),
@@ -95,7 +100,6 @@ fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_sound() {

@@ -37,7 +37,7 @@ mod tests {
     fn parse(args: &[&str]) -> Result<Args, String> {
         Cli::try_parse_from([&["plan"], args].concat())
             .map(|cli| cli.args)
-            .map_err(|error| Failure::usage(&error).to_string())
+            .map_err(|error| Failure::usage(&error, Some("plan")).to_string())
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
         for (args, expected) in cases {
             let error = parse(args).unwrap_err();
             assert!(error.contains(expected), "{error}");
-            assert!(error.ends_with("(see bloomline --help)") && !error.contains('\n'), "{error}");
+            assert!(error.ends_with("(see bloomline plan --help)") && !error.contains('\n'), "{error}");
         }
     }
 }
