@@ -89,12 +89,12 @@ impl fmt::Display for Tier {
 ///
 /// A virtual machine is told the size of the whole cache but only its own CPUs as sharers; the other cores belong to
 /// neighbours, who use their part. How many cores there are it can't know. So a guest counts on 4 MiB for each of its
-/// CPUs below the cache, which is what the more generous server processors have per core. On a guest of two CPUs with a
-/// 32 MiB L3 that gives 8 MiB, and lookups there do slow down from about that size. The share is never less than twice
-/// the L2 cache and never more than the L3.
+/// CPUs below the cache, which is what the more generous server processors have per core; never on less than twice the
+/// L2 cache, never on more than the L3. On a guest of two CPUs with a 32 MiB L3 that gives 8 MiB. There, independent
+/// random loads from huge pages took 3.2 ns over 8 MiB, 4.9 over 16 MiB, 15.4 over 32 MiB and 17.7 over 64 MiB.
 ///
-/// Taking the share too large or too small costs little: it only moves the size from which lookups
-/// are pipelined for main memory.
+/// Taking the share too large or too small costs little: it only moves the size from which lookups are pipelined for
+/// main memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Machine {

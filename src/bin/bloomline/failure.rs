@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::keys::KeyError;
+use crate::names::UnknownName;
 use crate::pin::PinError;
 
 #[derive(Debug)]
@@ -17,6 +19,10 @@ pub(crate) enum Failure {
     Keys(KeyError),
     /// The thread can't be pinned.
     Pin(PinError),
+    /// A name stands for nothing.
+    Name(UnknownName),
+    /// A report can't be saved.
+    Save { path: PathBuf, source: io::Error },
     /// The results can't be written.
     Output(io::Error),
 }
@@ -92,6 +98,8 @@ impl fmt::Display for Failure {
             Self::Usage(message) => f.write_str(message),
             Self::Keys(error) => error.fmt(f),
             Self::Pin(error) => error.fmt(f),
+            Self::Name(error) => error.fmt(f),
+            Self::Save { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Self::Output(error) => write!(f, "cannot write the results: {error}"),
         }
     }
@@ -103,7 +111,8 @@ impl Error for Failure {
             Self::Usage(_) => None,
             Self::Keys(error) => Some(error),
             Self::Pin(error) => Some(error),
-            Self::Output(error) => Some(error),
+            Self::Name(error) => Some(error),
+            Self::Output(error) | Self::Save { source: error, .. } => Some(error),
         }
     }
 }
@@ -114,15 +123,15 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Output(error.into())
-    }
-}
-
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
         Self::Keys(error)
+    }
+}
+
+impl From<UnknownName> for Failure {
+    fn from(error: UnknownName) -> Self {
+        Self::Name(error)
     }
 }
 
@@ -144,8 +153,9 @@ mod tests {
     #[test]
     fn a_closed_pipe_is_no_failure_to_speak_of() {
         assert!(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)).is_broken_pipe());
+        // serde_json wraps it; the kind must come through.
         let json = serde_json::Error::io(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert!(Failure::from(json).is_broken_pipe());
+        assert!(Failure::from(io::Error::from(json)).is_broken_pipe());
         assert!(!Failure::Usage("no".to_owned()).is_broken_pipe());
         assert!(!Failure::from(io::Error::from(io::ErrorKind::StorageFull)).is_broken_pipe());
     }

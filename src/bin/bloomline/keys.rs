@@ -533,4 +533,17 @@ mod tests {
         assert!(matches!(KeySet::load(reader, 64), Err(KeyError::Empty { .. })));
         std::fs::remove_dir_all(&folder).unwrap();
     }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn files_that_the_kernel_makes_up() {
+        // It says it has no bytes, and has some.
+        let status = || KeyReader::open(Path::new("/proc/self/limits"), Format::Lines).unwrap();
+        let loaded = KeySet::load(status(), u64::MAX).unwrap();
+        assert_eq!(status().for_each_key(&mut |_| {}).unwrap(), loaded.len() as u64);
+        // Address 0 can be opened, not read.
+        let memory = KeyReader::open(Path::new("/proc/self/mem"), Format::Lines).unwrap();
+        let error = KeySet::load(memory, u64::MAX).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /proc/self/mem: "), "{error}");
+    }
 }

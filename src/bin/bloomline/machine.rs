@@ -6,7 +6,7 @@ use bloomline::machine::{Cache, Machine};
 use serde::Serialize;
 
 use crate::table::{self, Align, Table};
-use crate::{Failure, Outcome};
+use crate::{Failure, Outcome, report};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -65,8 +65,7 @@ impl<'a> Report<'a> {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let machine = Machine::get();
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, &Report::new(machine))?;
-        writeln!(out)?;
+        report::write_json(out, &Report::new(machine))?;
     } else {
         write!(out, "{}", text(machine))?;
     }

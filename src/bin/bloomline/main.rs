@@ -19,6 +19,7 @@ mod pin;
 mod plan;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod progress;
+mod report;
 mod table;
 
 use std::ffi::OsString;
