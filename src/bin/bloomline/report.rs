@@ -16,7 +16,6 @@ pub(crate) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Re
 
 /// A file that will hold a report. Made before the work, so that a path that can't be written is known before minutes
 /// are spent; it takes its name only when it is complete, and leaves nothing behind when the work fails.
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 #[derive(Debug)]
 pub(crate) struct JsonFile {
     path: PathBuf,
