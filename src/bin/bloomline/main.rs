@@ -1,2 +1,109 @@
-//! The command line.
-fn main() {}
+//! The command line: one file per subcommand, results on stdout, prose on stderr.
+//!
+//! Exit codes: 0 found or done, 1 nothing found or a check failed, 2 wrong usage or bad input, with one line on stderr.
+//!
+//! A subcommand is a struct of arguments and `run(&args, out) -> Result<Outcome, Failure>`: it writes its results to
+//! `out`, never to stdout itself, so that a closed pipe ends it quietly.
+
+#[cfg_attr(not(test), expect(dead_code, reason = "its arguments are settled; it joins `Command` with the layouts"))]
+mod compare;
+mod failure;
+#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
+mod keys;
+mod machine;
+#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
+mod names;
+mod numbers;
+#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
+mod pin;
+mod plan;
+#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
+mod progress;
+mod report;
+mod table;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use failure::Failure;
+
+/// Bloom filters and their relatives, as fast as the memory system allows.
+#[derive(Debug, Parser)]
+#[command(name = "bloomline", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "\
+Results go to stdout, everything else to stderr. Exit status: 0 found or done,
+1 nothing found or a check failed, 2 wrong usage or bad input.
+
+`bloomline COMMAND --help` says more about a command.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Show this computer as filters see it: caches, pages, memory
+    Machine(machine::Args),
+}
+
+/// How a command ended when nothing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Exit 0.
+    Done,
+}
+
+fn main() -> ExitCode {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let result = run(std::env::args_os(), &mut out).and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => {
+            // What is still buffered has no reader: dropping the writer would only try again.
+            let _ = out.into_parts();
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _ = out.flush();
+            // One line, whatever the message holds; where stderr is closed there is nobody to tell.
+            let _ = writeln!(io::stderr(), "bloomline: {}", failure::one_line(&failure.to_string()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    let args: Vec<OsString> = args.collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            write!(out, "{help}")?;
+            return Ok(Outcome::Done);
+        }
+        Err(error) => {
+            let first = args.get(1).and_then(|name| name.to_str());
+            let command = first.filter(|name| Cli::command().find_subcommand(name).is_some());
+            return Err(Failure::usage(&error, command));
+        }
+    };
+    match cli.command {
+        Command::Machine(args) => machine::run(&args, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Cli::command().debug_assert();
+    }
+}
