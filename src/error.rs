@@ -1,5 +1,8 @@
-//! Everything that can go wrong, one enum per concern. Every error names the value and the limit.
+//! Everything that can go wrong, one enum per concern. Every error names the value and the limit, and comes before
+//! any allocation.
 
+use crate::{Level, hash::HasherId};
+use alloc::string::String;
 use core::fmt;
 
 /// Why no geometry exists for what was asked, or why a given one does not hold together.
@@ -112,3 +115,210 @@ impl fmt::Display for SizingError {
 }
 
 impl core::error::Error for SizingError {}
+
+/// Memory that can't be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// The filter is larger than the cap, and nothing was allocated.
+    OverCap {
+        /// Bytes that the filter needs.
+        bytes: u64,
+        /// The most that may be allocated for one filter.
+        cap: u64,
+    },
+    /// The allocator refused.
+    Refused {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::OverCap { bytes, cap } => {
+                write!(f, "the filter needs {bytes} bytes, over the cap of {cap} bytes for one filter")
+            }
+            Self::Refused { bytes } => write!(f, "the system refused {bytes} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for AllocError {}
+
+/// Why a filter could not be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There is no such size.
+    Sizing(SizingError),
+    /// There is no such memory.
+    Alloc(AllocError),
+    /// The bytes given are not as many as the geometry needs.
+    Length {
+        /// Bytes given.
+        bytes: u64,
+        /// Bytes needed.
+        needed: u64,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sizing(e) => e.fmt(f),
+            Self::Alloc(e) => e.fmt(f),
+            Self::Length { bytes, needed } => write!(f, "{bytes} bytes given for a filter of {needed} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Sizing(e) => Some(e),
+            Self::Alloc(e) => Some(e),
+            Self::Length { .. } => None,
+        }
+    }
+}
+
+impl From<SizingError> for BuildError {
+    fn from(e: SizingError) -> Self {
+        Self::Sizing(e)
+    }
+}
+
+impl From<AllocError> for BuildError {
+    fn from(e: AllocError) -> Self {
+        Self::Alloc(e)
+    }
+}
+
+/// The field in which two filters differ that can't be combined. The receiver is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CombineError {
+    /// Their layouts.
+    Layout {
+        /// The receiver's.
+        left: &'static str,
+        /// The other's.
+        right: &'static str,
+    },
+    /// Their sizes.
+    Bits {
+        /// The receiver's.
+        left: u64,
+        /// The other's.
+        right: u64,
+    },
+    /// Their numbers of probes.
+    Probes {
+        /// The receiver's.
+        left: u32,
+        /// The other's.
+        right: u32,
+    },
+    /// Their hashers.
+    Hasher {
+        /// The receiver's.
+        left: HasherId,
+        /// The other's.
+        right: HasherId,
+    },
+    /// Their seeds, or the checks of their keys.
+    Seed {
+        /// The receiver's.
+        left: u64,
+        /// The other's.
+        right: u64,
+    },
+}
+
+impl fmt::Display for CombineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout { left, right } => write!(f, "the layouts differ: {left} and {right}"),
+            Self::Bits { left, right } => write!(f, "the sizes differ: {left} and {right} bits"),
+            Self::Probes { left, right } => write!(f, "the probes of a key differ: {left} and {right}"),
+            Self::Hasher { left, right } => write!(f, "the hashers differ: {left} and {right}"),
+            Self::Seed { left, right } => write!(f, "the hashers' seeds differ: {left:#x} and {right:#x}"),
+        }
+    }
+}
+
+impl core::error::Error for CombineError {}
+
+/// Why a filter can't be folded by a factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FoldError {
+    /// The factor does not divide the number of foldable units. Folding halves of a filter onto each other instead
+    /// would lose members.
+    NotADivisor {
+        /// The factor.
+        factor: u64,
+        /// Units that can be folded: blocks, or for scattered layouts 64-bit words (of each region).
+        units: u64,
+    },
+    /// There is no memory for the folded filter.
+    Alloc(AllocError),
+}
+
+impl fmt::Display for FoldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotADivisor { factor, units } => {
+                write!(f, "a fold by {factor} does not divide {units} units into whole ones")
+            }
+            Self::Alloc(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FoldError {}
+
+impl From<AllocError> for FoldError {
+    fn from(e: AllocError) -> Self {
+        Self::Alloc(e)
+    }
+}
+
+/// Why a level can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LevelError {
+    /// This machine lacks it.
+    Unavailable {
+        /// The level.
+        level: Level,
+        /// The best that this machine has.
+        best: Level,
+    },
+    /// There is none of that name.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for LevelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable { level, best } => {
+                write!(f, "this machine has no {level}; the best it has is {best}")
+            }
+            Self::Unknown { name } => {
+                write!(f, "unknown instruction set {name:?} (one of:")?;
+                for level in Level::ALL {
+                    write!(f, " {level}")?;
+                }
+                write!(f, ")")
+            }
+        }
+    }
+}
+
+impl core::error::Error for LevelError {}

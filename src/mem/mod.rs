@@ -17,8 +17,8 @@ mod region;
 mod store;
 mod units;
 
-pub(crate) use partition::Partitioner;
+pub(crate) use partition::{MAX_RUNS, Partitioner};
 pub use region::HugePages;
 pub use store::{Owned, Shared, Store, View};
 pub(crate) use units::Ring;
-pub use units::{Atomic, Memory, Plain, Shape, Units, UnitsMut};
+pub use units::{Atomic, Memory, Plain, Shape, Slab, Units, UnitsMut};

@@ -153,6 +153,14 @@ pub struct Shape {
     pub k: u32,
 }
 
+impl Shape {
+    /// Position of probe `i` (below k) with this hash, for scattered layouts: below stride·(k − 1) + span.
+    #[inline(always)]
+    pub(crate) fn position(&self, i: u32, hash: u64) -> u64 {
+        self.stride.wrapping_mul(i as u64).wrapping_add(fastrange(hash, self.span))
+    }
+}
+
 /// The units of a filter, readable.
 ///
 /// # Invariants
@@ -259,16 +267,10 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
         unsafe { self.cell(self.offset(digest)) }
     }
 
-    /// Position of probe `i` with this hash. For scattered layouts: below 64·`units`, since i < k.
-    #[inline(always)]
-    fn position(&self, i: u32, hash: u64) -> u64 {
-        self.shape.stride.wrapping_mul(i as u64).wrapping_add(fastrange(hash, self.shape.span))
-    }
-
     /// Whether the bit of probe `i` with this hash is set; `i` is below k.
     #[inline(always)]
     pub fn bit(&self, i: u32, hash: u64) -> bool {
-        let at = self.position(i, hash);
+        let at = self.shape.position(i, hash);
         match self.get((at >> 6) as usize) {
             Some(cell) => M::word::<U>(cell, 0) >> (at & 63) & 1 != 0,
             None => true,
@@ -299,7 +301,7 @@ impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
     /// Sets the bit of probe `i` with this hash (`i` is below k); true when it was not set before.
     #[inline(always)]
     pub fn set_bit(&mut self, i: u32, hash: u64) -> bool {
-        let at = self.units.position(i, hash);
+        let at = self.units.shape.position(i, hash);
         let word = (at >> 6) as usize;
         if word >= self.units.units {
             return false;
@@ -318,7 +320,7 @@ impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
     /// Asks for the word of probe `i` with this hash.
     #[inline(always)]
     pub(crate) fn prefetch_bit(&self, i: u32, hash: u64) {
-        prefetch(self.units.base.as_ptr().wrapping_add((self.units.position(i, hash) >> 6 << 3) as usize));
+        prefetch(self.units.base.as_ptr().wrapping_add((self.units.shape.position(i, hash) >> 6 << 3) as usize));
     }
 }
 
@@ -383,6 +385,43 @@ impl<M: Memory> Units<'_, M, [u8; 8]> {
         isa.word_offsets(at, offsets);
         for &offset in core::hint::black_box(&*offsets) {
             prefetch(self.base.as_ptr().wrapping_add(offset as usize));
+        }
+    }
+}
+
+/// One region of a plain filter that is being built: consecutive units, exclusively held.
+#[derive(Debug)]
+pub struct Slab<'a, U: Unit> {
+    cells: &'a mut [U],
+    first: usize,
+    units: usize,
+    k: u32,
+}
+
+impl<'a, U: Unit> Slab<'a, U> {
+    /// The units from number `first` on, of a filter of `units` units with `k` probes.
+    pub(crate) fn new(cells: &'a mut [U], first: usize, units: usize, k: u32) -> Self {
+        Self { cells, first, units, k }
+    }
+
+    /// Probes for each key.
+    #[inline(always)]
+    pub(crate) fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// The unit that a digest chooses, when it lies here.
+    #[inline(always)]
+    pub(crate) fn pick(&mut self, digest: Digest) -> Option<&mut U> {
+        let unit = ((digest.0 >> 32).wrapping_mul(self.units as u64) >> 32) as usize;
+        self.cells.get_mut(unit.wrapping_sub(self.first))
+    }
+
+    /// Sets the bit at a position of the whole filter, when it lies here.
+    #[inline(always)]
+    pub(crate) fn set_bit(&mut self, at: u64) {
+        if let Some(cell) = self.cells.get_mut(((at >> 6) as usize).wrapping_sub(self.first)) {
+            cell.or_word(0, 1 << (at & 63));
         }
     }
 }

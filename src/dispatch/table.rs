@@ -1,0 +1,272 @@
+//! The tables of kernels: the only file where `#[target_feature]` wrappers and pointers to them exist.
+//!
+//! A kernel is `#[inline(always)]` generic code; a wrapper here gives it the features of one instruction set, and must
+//! inline all of it: a call left over from a wrapper into `core::arch` costs about 18 times the kernel, and
+//! `scripts/check-asm` looks for one.
+#![allow(unsafe_code)]
+#![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room")]
+
+use super::Level;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use crate::isa::Neon;
+use crate::{
+    hash::Digest,
+    isa::{Portable, Scalar},
+    layout::{Layout, Walk},
+    mem::{Memory, Partitioner, Shape, Slab, Units, UnitsMut},
+};
+#[cfg(target_arch = "x86_64")]
+use crate::isa::{Avx2, Avx512, Avx512Vbmi};
+use core::fmt;
+
+/// The kernels of one layout over one memory model, compiled for one instruction set.
+///
+/// # Invariants
+/// A table is reachable through [`Kernels::of`] alone, which gives the table of an available level.
+pub(crate) struct Kernels<L: Layout, M: Memory> {
+    level: Level,
+    contains: unsafe fn(&Units<'_, M, L::Unit>, Digest) -> bool,
+    contains_batch: unsafe fn(&Units<'_, M, L::Unit>, &[Digest], &mut [u64], bool),
+    insert: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, Digest) -> bool,
+    insert_batch: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, &[Digest], bool),
+    partition: unsafe fn(
+        Shape,
+        usize,
+        &[Digest],
+        u32,
+        &mut Partitioner,
+        &mut dyn FnMut(usize, &[u64]),
+    ),
+    insert_items: unsafe fn(&mut Slab<'_, L::Unit>, &[u64]),
+}
+
+impl<L: Layout, M: Memory> fmt::Debug for Kernels<L, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernels({} {})", L::KIND, self.level)
+    }
+}
+
+impl<L: Layout, M: Memory> Kernels<L, M> {
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains)(units, digest) }
+    }
+
+    /// `out` has at least a word for every 64 digests.
+    #[inline]
+    pub(crate) fn contains_batch(
+        &self,
+        units: &Units<'_, M, L::Unit>,
+        digests: &[Digest],
+        out: &mut [u64],
+        prefetch: bool,
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains_batch)(units, digests, out, prefetch) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&self, units: &mut UnitsMut<'_, M, L::Unit>, digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert)(units, digest) }
+    }
+
+    #[inline]
+    pub(crate) fn insert_batch(&self, units: &mut UnitsMut<'_, M, L::Unit>, digests: &[Digest], prefetch: bool) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert_batch)(units, digests, prefetch) }
+    }
+
+    pub(crate) fn partition(
+        &self,
+        shape: Shape,
+        units: usize,
+        digests: &[Digest],
+        log2: u32,
+        parts: &mut Partitioner,
+        full: &mut dyn FnMut(usize, &[u64]),
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.partition)(shape, units, digests, log2, parts, full) }
+    }
+
+    pub(crate) fn insert_items(&self, region: &mut Slab<'_, L::Unit>, items: &[u64]) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert_items)(region, items) }
+    }
+}
+
+/// Stamps out one table for each instruction set, and what chooses among them.
+macro_rules! tables {
+    ($( $(#[$cfg:meta])? $level:ident $module:ident [$(#[$feature:meta])?] $token:expr; )*) => {
+        $(
+            $(#[$cfg])?
+            mod $module {
+                use super::*;
+                struct Table<L, M>(core::marker::PhantomData<(L, M)>);
+                impl<L: Layout, M: Memory> Table<L, M> {
+                    $(#[$feature])?
+                    fn contains(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
+                        L::Walk::contains::<_, M>($token, units, digest)
+                    }
+                    $(#[$feature])?
+                    fn contains_batch(
+                        units: &Units<'_, M, L::Unit>,
+                        digests: &[Digest],
+                        out: &mut [u64],
+                        prefetch: bool,
+                    ) {
+                        if prefetch {
+                            L::Walk::contains_batch::<_, M, true>($token, units, digests, out);
+                        } else {
+                            L::Walk::contains_batch::<_, M, false>($token, units, digests, out);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn insert(units: &mut UnitsMut<'_, M, L::Unit>, digest: Digest) -> bool {
+                        L::Walk::insert::<_, M>($token, units, digest)
+                    }
+                    $(#[$feature])?
+                    fn insert_batch(units: &mut UnitsMut<'_, M, L::Unit>, digests: &[Digest], prefetch: bool) {
+                        if prefetch {
+                            L::Walk::insert_batch::<_, M, true>($token, units, digests);
+                        } else {
+                            L::Walk::insert_batch::<_, M, false>($token, units, digests);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn partition(
+                        shape: Shape,
+                        units: usize,
+                        digests: &[Digest],
+                        log2: u32,
+                        parts: &mut Partitioner,
+                        full: &mut dyn FnMut(usize, &[u64]),
+                    ) {
+                        let mut full = full;
+                        L::Walk::partition($token, shape, units, digests, log2, |run, item| {
+                            parts.push(run, item, &mut full)
+                        });
+                    }
+                    $(#[$feature])?
+                    fn insert_items(region: &mut Slab<'_, L::Unit>, items: &[u64]) {
+                        L::Walk::insert_items($token, region, items)
+                    }
+                    const KERNELS: &'static Kernels<L, M> = &Kernels {
+                        level: Level::$level,
+                        contains: Self::contains,
+                        contains_batch: Self::contains_batch,
+                        insert: Self::insert,
+                        insert_batch: Self::insert_batch,
+                        partition: Self::partition,
+                        insert_items: Self::insert_items,
+                    };
+                }
+                pub(super) fn table<L: Layout, M: Memory>() -> &'static Kernels<L, M> {
+                    Table::<L, M>::KERNELS
+                }
+                $(#[$feature])?
+                pub(super) fn enter<L: Layout, M: Memory, R>(
+                    units: Units<'_, M, L::Unit>,
+                    body: impl FnOnce(Kernel<'_, L, M>) -> R,
+                ) -> R {
+                    body(Kernel { level: Level::$level, units })
+                }
+                #[inline(always)]
+                pub(super) fn contains<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
+                    $(#[$feature])?
+                    #[inline]
+                    fn op<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
+                        L::Walk::contains::<_, M>($token, units, digest)
+                    }
+                    #[allow(unused_unsafe, reason = "the scalar levels need no feature")]
+                    // SAFETY: called for a `Kernel` of this level, which exists where the level is available.
+                    unsafe { op::<L, M>(units, digest) }
+                }
+            }
+        )*
+
+        impl<L: Layout, M: Memory> Kernels<L, M> {
+            /// The table of `level`, or of the best level below when this machine lacks it, so that no value of `Level`
+            /// can reach an instruction that is not there.
+            pub(crate) fn of(level: Level) -> &'static Self {
+                let level = if level.is_available() { level } else { Level::best().min(level) };
+                match level {
+                    $( $(#[$cfg])? Level::$level => $module::table(), )*
+                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                    _ => scalar::table(),
+                }
+            }
+        }
+
+        /// Runs `body` inside the instruction set of `level`.
+        #[inline]
+        pub(crate) fn with_kernel<L: Layout, M: Memory, R>(
+            level: Level,
+            units: Units<'_, M, L::Unit>,
+            body: impl FnOnce(Kernel<'_, L, M>) -> R,
+        ) -> R {
+            if !level.is_available() {
+                return scalar::enter(units, body);
+            }
+            match level {
+                $(
+                    $(#[$cfg])?
+                    #[allow(unused_unsafe, reason = "the scalar levels need no feature")]
+                    // SAFETY: the level is available.
+                    Level::$level => unsafe { $module::enter(units, body) },
+                )*
+                #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                _ => scalar::enter(units, body),
+            }
+        }
+
+        impl<L: Layout, M: Memory> Kernel<'_, L, M> {
+            /// May the key with this digest be present?
+            #[inline(always)]
+            pub fn contains(&self, digest: Digest) -> bool {
+                match self.level {
+                    $( $(#[$cfg])? Level::$level => $module::contains::<L, M>(&self.units, digest), )*
+                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                    _ => scalar::contains::<L, M>(&self.units, digest),
+                }
+            }
+        }
+    };
+}
+
+tables! {
+    Scalar scalar [] Scalar;
+    Portable portable [] Portable;
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon neon [#[target_feature(enable = "neon")]] Neon::here();
+    #[cfg(target_arch = "x86_64")]
+    Avx2 avx2 [#[target_feature(enable = "avx2")]] Avx2::here();
+    #[cfg(target_arch = "x86_64")]
+    Avx512 avx512 [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]] Avx512::here();
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vbmi avx512vbmi [
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg")]
+    ] Avx512Vbmi::here();
+}
+
+/// A filter's lookup, inside a loop that was compiled for the filter's instruction set: see
+/// [`Filter::with_kernel`](crate::Filter::with_kernel).
+///
+/// # Invariants
+/// `level` is available: only `with_kernel` makes one. Inside it the level is a constant, and the choice below vanishes.
+pub struct Kernel<'a, L: Layout, M: Memory> {
+    level: Level,
+    units: Units<'a, M, L::Unit>,
+}
+
+impl<L: Layout, M: Memory> fmt::Debug for Kernel<'_, L, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({} {})", L::KIND, self.level)
+    }
+}

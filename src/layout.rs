@@ -1,0 +1,82 @@
+//! What a bit layout is: a pure function from a digest to bits. No state, no memory, no instruction set.
+#![expect(private_bounds, reason = "layouts are public names; how they reach memory and instructions is the crate's own")]
+
+use crate::{
+    block::Unit,
+    filters::LayoutKind,
+    hash::Digest,
+    isa::Isa,
+    mem::{Memory, Shape, Slab, Units, UnitsMut},
+    sizing::{Geometry, Model},
+};
+
+/// A bit layout, as a type: which bits of a filter a digest means.
+///
+/// There are six, listed at [`LayoutKind`]; the trait is closed.
+pub trait Layout: Sized + Send + Sync + 'static {
+    /// Its name, wire tag and place in the list.
+    const KIND: LayoutKind;
+    /// Its false positive formula.
+    const MODEL: Model;
+    /// What one step of the digest addresses.
+    type Unit: Unit;
+    #[doc(hidden)]
+    type Walk: Walk<Self>;
+    /// How probes spread over the memory of a valid geometry.
+    #[doc(hidden)]
+    fn shape(g: Geometry) -> Shape;
+}
+
+/// A layout whose keys live in one unit each.
+pub(crate) trait UnitLayout: Layout {
+    /// Are the bits of `digest` set in its unit?
+    fn contains<I: Isa, M: Memory>(isa: I, cell: &M::Cell<Self::Unit>, digest: Digest, k: u32) -> bool;
+    /// Sets them; true when any was not set before.
+    fn insert<I: Isa, M: Memory>(isa: I, cell: M::CellMut<'_, Self::Unit>, digest: Digest, k: u32) -> bool;
+    /// Eight keys in one step, where [`Isa::WIDE`]: byte j has the bits of `want(k)` when key j may be present.
+    fn contains_eight<I: Isa, M: Memory>(
+        isa: I,
+        cells: &[&M::Cell<Self::Unit>; 8],
+        digests: &[Digest; 8],
+        k: u32,
+    ) -> u64;
+    /// The bits that all must be set in the byte of a key that may be present.
+    fn want(k: u32) -> u8;
+}
+
+/// How the keys of a layout reach their bits, one by one and in batches: unit by unit, or probe by probe. Implemented
+/// in `dispatch`, once for each kind of layout.
+#[doc(hidden)]
+pub trait Walk<L: Layout> {
+    /// May `digest` be present?
+    fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool;
+    /// Bit i of `out`: may digest i be present? `out` has a word for every 64 digests.
+    fn contains_batch<I: Isa, M: Memory, const PREFETCH: bool>(
+        isa: I,
+        units: &Units<'_, M, L::Unit>,
+        digests: &[Digest],
+        out: &mut [u64],
+    );
+    /// True when a bit was not set before.
+    fn insert<I: Isa, M: Memory>(isa: I, units: &mut UnitsMut<'_, M, L::Unit>, digest: Digest) -> bool;
+    /// Inserts them all.
+    fn insert_batch<I: Isa, M: Memory, const PREFETCH: bool>(
+        isa: I,
+        units: &mut UnitsMut<'_, M, L::Unit>,
+        digests: &[Digest],
+    );
+    /// Calls `push(region, item)` for everything that the digests set, where a region is 2^`log2` units and an item is
+    /// what [`Walk::insert_items`] takes.
+    fn partition<I: Isa>(
+        isa: I,
+        shape: Shape,
+        units: usize,
+        digests: &[Digest],
+        log2: u32,
+        push: impl FnMut(usize, u64),
+    );
+    /// Items that one key makes.
+    fn items_per_key(k: u32) -> usize;
+    /// Inserts the items of one region.
+    fn insert_items<I: Isa>(isa: I, region: &mut Slab<'_, L::Unit>, items: &[u64]);
+}
