@@ -471,6 +471,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri's addresses are not the process's")]
     fn huge_pages_of_this_process() {
         let bytes = vec![1_u8; 1 << 20];
         let range = bytes.as_ptr_range();

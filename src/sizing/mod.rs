@@ -318,7 +318,10 @@ impl Model {
         let guess = classic_optimal_k(bits as f64 / n as f64);
         for k in self.probes_from(guess) {
             let units = bits / self.unit_bits(k);
-            let units = if self == Self::Partitioned { Self::round_units_down(units) } else { units };
+            let units = match self {
+                Self::Partitioned => Self::round_units_down(units.min(self.max_units())),
+                _ => units,
+            };
             let size = if self == Self::Scattered { bits as f64 } else { self.size(units) };
             if size < 1.0 || self.floor(n, k, size) > best.1 * SLACK {
                 continue;
