@@ -196,6 +196,33 @@ impl From<AllocError> for BuildError {
     }
 }
 
+/// Why nothing could be inserted into a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// It is a view of somebody else's bytes.
+    ReadOnly,
+    /// There is no memory for the partition.
+    Alloc(AllocError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadOnly => write!(f, "the filter is a view of bytes that it does not own"),
+            Self::Alloc(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+impl From<AllocError> for WriteError {
+    fn from(e: AllocError) -> Self {
+        Self::Alloc(e)
+    }
+}
+
 /// The field in which two filters differ that can't be combined. The receiver is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -235,6 +262,8 @@ pub enum CombineError {
         /// The other's.
         right: u64,
     },
+    /// The receiver is a view of somebody else's bytes.
+    ReadOnly,
 }
 
 impl fmt::Display for CombineError {
@@ -245,6 +274,7 @@ impl fmt::Display for CombineError {
             Self::Probes { left, right } => write!(f, "the probes of a key differ: {left} and {right}"),
             Self::Hasher { left, right } => write!(f, "the hashers differ: {left} and {right}"),
             Self::Seed { left, right } => write!(f, "the hashers' seeds differ: {left:#x} and {right:#x}"),
+            Self::ReadOnly => write!(f, "{}", WriteError::ReadOnly),
         }
     }
 }
@@ -322,3 +352,20 @@ impl fmt::Display for LevelError {
 }
 
 impl core::error::Error for LevelError {}
+
+/// The output of a batch is too short for its answers; nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchError {
+    /// Words given.
+    pub words: usize,
+    /// Words needed: one for every 64 keys.
+    pub needed: usize,
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the answers need {} words of 64 bits, not {}", self.needed, self.words)
+    }
+}
+
+impl core::error::Error for BatchError {}

@@ -1,5 +1,4 @@
 //! What a bit layout is: a pure function from a digest to bits. No state, no memory, no instruction set.
-#![expect(private_bounds, reason = "layouts are public names; how they reach memory and instructions is the crate's own")]
 
 use crate::{
     block::Unit,

@@ -33,8 +33,7 @@ pub enum Level {
 
 impl Level {
     /// Every level, on any machine, in ascending order.
-    pub const ALL: [Level; 6] =
-        [Self::Scalar, Self::Portable, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Vbmi];
+    pub const ALL: [Level; 6] = [Self::Scalar, Self::Portable, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Vbmi];
 
     /// The name that reports print and `BLOOMLINE_ISA` takes.
     pub const fn name(self) -> &'static str {

@@ -2,12 +2,14 @@
 
 mod bulk;
 mod level;
+mod limit;
 mod pipeline;
 mod table;
 
-pub(crate) use bulk::insert_bulk;
 pub use bulk::BulkOptions;
+pub(crate) use bulk::insert_bulk;
 pub use level::Level;
+pub use limit::LoadLoop;
 pub(crate) use pipeline::{ByProbe, ByUnit};
 pub use table::Kernel;
 pub(crate) use table::{Kernels, with_kernel};

@@ -13,7 +13,6 @@
 //! **By probe** (probes scattered over the filter). An early exit would mispredict for every key, so a window of keys
 //! goes through probe after probe together, and after each the survivors are moved together. The next probe of the
 //! survivors is prefetched when the filter is in DRAM.
-#![expect(private_bounds, reason = "instruction sets are the crate's own")]
 
 use crate::{
     hash::{Digest, Probes, STEP},
@@ -306,8 +305,7 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
         digests: &[Digest],
         out: &mut [u64],
     ) {
-        let mut state =
-            Survivors { hash: [[0; 8]; GROUPS + 1], step: [[0; 8]; GROUPS + 1], key: [[0; 8]; GROUPS + 1] };
+        let mut state = Survivors { hash: [[0; 8]; GROUPS + 1], step: [[0; 8]; GROUPS + 1], key: [[0; 8]; GROUPS + 1] };
         let mut hits = [0; WINDOW / 64];
         for (window, out) in digests.chunks(WINDOW).zip(out.chunks_mut(WINDOW / 64)) {
             let (groups, rest) = window.as_chunks::<8>();

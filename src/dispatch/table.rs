@@ -6,17 +6,17 @@
 #![allow(unsafe_code)]
 #![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room")]
 
-use super::Level;
+use super::{Level, LoadLoop};
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use crate::isa::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::{Avx2, Avx512, Avx512Vbmi};
 use crate::{
     hash::Digest,
     isa::{Portable, Scalar},
     layout::{Layout, Walk},
-    mem::{Memory, Partitioner, Shape, Slab, Units, UnitsMut},
+    mem::{Memory, Partitioner, Plain, Shape, Slab, Units, UnitsMut},
 };
-#[cfg(target_arch = "x86_64")]
-use crate::isa::{Avx2, Avx512, Avx512Vbmi};
 use core::fmt;
 
 /// The kernels of one layout over one memory model, compiled for one instruction set.
@@ -29,14 +29,7 @@ pub(crate) struct Kernels<L: Layout, M: Memory> {
     contains_batch: unsafe fn(&Units<'_, M, L::Unit>, &[Digest], &mut [u64], bool),
     insert: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, Digest) -> bool,
     insert_batch: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, &[Digest], bool),
-    partition: unsafe fn(
-        Shape,
-        usize,
-        &[Digest],
-        u32,
-        &mut Partitioner,
-        &mut dyn FnMut(usize, &[u64]),
-    ),
+    partition: unsafe fn(Shape, usize, &[Digest], u32, &mut Partitioner, &mut dyn FnMut(usize, &[u64])),
     insert_items: unsafe fn(&mut Slab<'_, L::Unit>, &[u64]),
 }
 
@@ -177,6 +170,14 @@ macro_rules! tables {
                 ) -> R {
                     body(Kernel { level: Level::$level, units })
                 }
+                $(#[$feature])?
+                pub(super) fn random_lines(
+                    units: &Units<'_, Plain, [u8; 64]>,
+                    digests: &[Digest],
+                    which: LoadLoop,
+                ) -> u64 {
+                    super::super::limit::run($token, units, digests, which)
+                }
                 #[inline(always)]
                 pub(super) fn contains<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
                     $(#[$feature])?
@@ -223,6 +224,28 @@ macro_rules! tables {
                 )*
                 #[allow(unreachable_patterns, reason = "the levels of other architectures")]
                 _ => scalar::enter(units, body),
+            }
+        }
+
+        /// A load-only loop in the instruction set of `level`, or in plain Rust when this machine lacks it.
+        pub(super) fn random_lines(
+            level: Level,
+            units: &Units<'_, Plain, [u8; 64]>,
+            digests: &[Digest],
+            which: LoadLoop,
+        ) -> u64 {
+            if !level.is_available() {
+                return scalar::random_lines(units, digests, which);
+            }
+            match level {
+                $(
+                    $(#[$cfg])?
+                    #[allow(unused_unsafe, reason = "the scalar levels need no feature")]
+                    // SAFETY: the level is available.
+                    Level::$level => unsafe { $module::random_lines(units, digests, which) },
+                )*
+                #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                _ => scalar::random_lines(units, digests, which),
             }
         }
 

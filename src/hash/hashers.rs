@@ -26,8 +26,7 @@ pub enum HasherId {
 
 impl HasherId {
     /// Every hasher there is.
-    pub const ALL: [HasherId; 5] =
-        [Self::Xxh3, Self::Xxh64, Self::Blake2b, Self::PreHashed, Self::PreHashedTrusted];
+    pub const ALL: [HasherId; 5] = [Self::Xxh3, Self::Xxh64, Self::Blake2b, Self::PreHashed, Self::PreHashedTrusted];
 
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
@@ -53,11 +52,13 @@ pub trait KeyHasher: Clone + fmt::Debug + Send + Sync {
     fn id(&self) -> HasherId;
     /// The seed, or for a keyed hasher a 64-bit check of the key (never the key), or 0 where there is neither.
     fn seed(&self) -> u64;
+    /// The digest of a byte string; `None` when the hasher takes hashes instead of bytes.
+    fn digest_bytes(&self, key: &[u8]) -> Option<Digest>;
 }
 
 /// A hasher of byte strings.
 pub(crate) trait ByteHasher: KeyHasher {
-    fn digest_bytes(&self, key: &[u8]) -> Digest;
+    fn digest_of(&self, key: &[u8]) -> Digest;
 }
 
 macro_rules! seeded {
@@ -81,10 +82,14 @@ macro_rules! seeded {
             fn seed(&self) -> u64 {
                 self.seed
             }
+            #[inline]
+            fn digest_bytes(&self, key: &[u8]) -> Option<Digest> {
+                Some(self.digest_of(key))
+            }
         }
         impl ByteHasher for $name {
             #[inline(always)]
-            fn digest_bytes(&self, key: &[u8]) -> Digest {
+            fn digest_of(&self, key: &[u8]) -> Digest {
                 Digest($hash(key, self.seed))
             }
         }
@@ -155,7 +160,7 @@ impl Blake2b {
         }
         let keyed = Blake2bMac::<U8>::new_from_slice(key).map_err(|_| error)?;
         let mut hasher = Self { keyed, check: 0 };
-        hasher.check = hasher.digest_bytes(b"bloomline: which key is this?").0;
+        hasher.check = hasher.digest_of(b"bloomline: which key is this?").0;
         Ok(hasher)
     }
 }
@@ -174,10 +179,13 @@ impl KeyHasher for Blake2b {
     fn seed(&self) -> u64 {
         self.check
     }
+    fn digest_bytes(&self, key: &[u8]) -> Option<Digest> {
+        Some(self.digest_of(key))
+    }
 }
 
 impl ByteHasher for Blake2b {
-    fn digest_bytes(&self, key: &[u8]) -> Digest {
+    fn digest_of(&self, key: &[u8]) -> Digest {
         let mut state = self.keyed.clone();
         state.update(key);
         Digest(u64::from_le_bytes(state.finalize_fixed().into()))
@@ -195,6 +203,9 @@ macro_rules! prehashed {
             }
             fn seed(&self) -> u64 {
                 0
+            }
+            fn digest_bytes(&self, _: &[u8]) -> Option<Digest> {
+                None
             }
         }
     };
@@ -231,36 +242,28 @@ pub enum AnyHasher {
     PreHashedTrusted(PreHashedTrusted),
 }
 
-impl AnyHasher {
-    /// The digest of a byte string; `None` when the hasher takes hashes instead of bytes.
-    pub fn digest_bytes(&self, key: &[u8]) -> Option<Digest> {
-        match self {
-            Self::Xxh3(h) => Some(h.digest_bytes(key)),
-            Self::Xxh64(h) => Some(h.digest_bytes(key)),
-            Self::Blake2b(h) => Some(h.digest_bytes(key)),
-            Self::PreHashed(_) | Self::PreHashedTrusted(_) => None,
+macro_rules! each {
+    ($self:ident, $h:ident => $e:expr) => {
+        match $self {
+            Self::Xxh3($h) => $e,
+            Self::Xxh64($h) => $e,
+            Self::Blake2b($h) => $e,
+            Self::PreHashed($h) => $e,
+            Self::PreHashedTrusted($h) => $e,
         }
-    }
+    };
 }
 
 impl KeyHasher for AnyHasher {
     fn id(&self) -> HasherId {
-        match self {
-            Self::Xxh3(h) => h.id(),
-            Self::Xxh64(h) => h.id(),
-            Self::Blake2b(h) => h.id(),
-            Self::PreHashed(h) => h.id(),
-            Self::PreHashedTrusted(h) => h.id(),
-        }
+        each!(self, h => h.id())
     }
     fn seed(&self) -> u64 {
-        match self {
-            Self::Xxh3(h) => h.seed(),
-            Self::Xxh64(h) => h.seed(),
-            Self::Blake2b(h) => h.seed(),
-            Self::PreHashed(h) => h.seed(),
-            Self::PreHashedTrusted(h) => h.seed(),
-        }
+        each!(self, h => h.seed())
+    }
+    #[inline]
+    fn digest_bytes(&self, key: &[u8]) -> Option<Digest> {
+        each!(self, h => h.digest_bytes(key))
     }
 }
 

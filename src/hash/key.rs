@@ -73,7 +73,7 @@ pub trait Hashes<K: ?Sized>: KeyHasher {
 impl<K: KeyBytes + ?Sized, H: super::hashers::ByteHasher> Hashes<K> for H {
     #[inline]
     fn digest(&self, key: &K) -> Digest {
-        key.with_bytes(|bytes| self.digest_bytes(bytes))
+        key.with_bytes(|bytes| self.digest_of(bytes))
     }
 }
 
@@ -90,4 +90,3 @@ impl Hashes<u64> for PreHashedTrusted {
         Digest(*hash)
     }
 }
-

@@ -17,8 +17,8 @@ mod probes;
 
 pub use hashers::{AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Xxh3, Xxh64};
 pub use key::{Hashes, KeyBytes};
-pub(crate) use probes::{STEP, first_step};
 pub use probes::{Probes, fastrange};
+pub(crate) use probes::{STEP, first_step};
 
 /// The hash of a key: 64 bits, computed once and probed everywhere.
 ///

@@ -107,6 +107,18 @@ macro_rules! shared_ops {
         type Line = __m512i;
         type Hashes = __m512i;
 
+        #[inline(always)]
+        unsafe fn gather(self, base: *const u8, offsets: &[u64; 8]) -> __m512i {
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn op(base: *const u8, offsets: &[u64; 8]) -> __m512i {
+                // SAFETY: the caller's promise: eight readable bytes at each offset.
+                unsafe { _mm512_i64gather_epi64::<1>(load(offsets), base.cast()) }
+            }
+            // SAFETY: `self` proves the features; the rest is the caller's promise.
+            unsafe { op(base, offsets) }
+        }
+
         ops! { $features;
             fn block(unit: &[u8; 32]) -> __m256i {
                 // SAFETY: 32 readable bytes; the load asks for no alignment.

@@ -46,7 +46,7 @@ pub(crate) const SIX: [u8; 8] = [16, 22, 28, 34, 40, 46, 52, 58];
 /// # Safety
 /// A value of the type must exist only where the CPU has the instruction set, and every operation must compute what
 /// [`Scalar`] computes: `offsets` in particular is trusted to stay within the units it is given.
-pub(crate) unsafe trait Isa: Copy + Send + Sync + 'static {
+pub unsafe trait Isa: Copy + Send + Sync + 'static {
     /// True where eight keys in one step beat eight keys one by one.
     const WIDE: bool = false;
     /// True where a whole line can be looked up at once, by permutation.
@@ -117,6 +117,16 @@ pub(crate) unsafe trait Isa: Copy + Send + Sync + 'static {
     fn offsets(self, digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]);
     /// Word offsets to byte offsets of the words that positions lie in: (at >> 6) << 3.
     fn word_offsets(self, at: Self::Hashes, out: &mut [u64; 8]);
+
+    /// The eight words at these byte offsets: for load-only loops.
+    ///
+    /// # Safety
+    /// Eight bytes are readable at each offset from `base`, and nobody writes them.
+    unsafe fn gather(self, base: *const u8, offsets: &[u64; 8]) -> Self::Hashes {
+        // SAFETY: the caller's promise; the reads ask for no alignment.
+        let word = |j: usize| unsafe { base.add(offsets[j] as usize).cast::<u64>().read_unaligned() };
+        self.words(&core::array::from_fn(word))
+    }
 
     /// Byte j has bit i set when position (digests[j]·multiplier >> SIX[i]) & 63 of words[j] is set. Only the low
     /// `probes` bits of each byte have a meaning.

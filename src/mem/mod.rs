@@ -19,6 +19,6 @@ mod units;
 
 pub(crate) use partition::{MAX_RUNS, Partitioner};
 pub use region::HugePages;
-pub use store::{Owned, Shared, Store, View};
+pub use store::{MaybeOwned, Owned, Shared, Store, View};
 pub(crate) use units::Ring;
 pub use units::{Atomic, Memory, Plain, Shape, Slab, Units, UnitsMut};

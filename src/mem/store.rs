@@ -162,3 +162,48 @@ impl<U: Unit> Store for View<'_, U> {
         &self.units
     }
 }
+
+/// Owned units or somebody else's: what an engine has that reads some filters and builds others.
+#[derive(Debug)]
+pub enum MaybeOwned<'b, U: Unit> {
+    /// This store's own.
+    Owned(Owned<U>),
+    /// In somebody else's bytes.
+    View(View<'b, U>),
+}
+
+impl<U: Unit> MaybeOwned<'_, U> {
+    /// To write; `None` for a view.
+    pub(crate) fn owned_mut(&mut self) -> Option<&mut Owned<U>> {
+        match self {
+            Self::Owned(store) => Some(store),
+            Self::View(_) => None,
+        }
+    }
+
+    /// The bytes of all units.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Owned(store) => store.as_bytes(),
+            Self::View(store) => store.as_bytes(),
+        }
+    }
+}
+
+impl<U: Unit> Store for MaybeOwned<'_, U> {
+    type Mem = Plain;
+    type Unit = U;
+    #[inline(always)]
+    fn units(&self) -> &Units<'_, Plain, U> {
+        match self {
+            Self::Owned(store) => store.units(),
+            Self::View(store) => store.units(),
+        }
+    }
+    fn huge_pages(&self) -> HugePages {
+        match self {
+            Self::Owned(store) => store.huge_pages(),
+            Self::View(store) => store.huge_pages(),
+        }
+    }
+}

@@ -23,18 +23,14 @@ pub trait Memory: sealed::Sealed + Sized + 'static {
     /// Word `i` of a unit.
     fn word<U: Unit>(cell: &Self::Cell<U>, i: usize) -> u64;
     #[doc(hidden)]
-    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
     fn block<I: Isa>(isa: I, cell: &Self::Cell<[u8; 32]>) -> I::Block;
     #[doc(hidden)]
-    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
     fn line<I: Isa>(isa: I, cell: &Self::Cell<[u8; 64]>) -> I::Line;
     /// Sets bits of word `i`; true when any was not set before.
     fn or_word<U: Unit>(cell: &mut Self::CellMut<'_, U>, i: usize, mask: u64) -> bool;
     #[doc(hidden)]
-    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
     fn or_block<I: Isa>(isa: I, cell: Self::CellMut<'_, [u8; 32]>, mask: I::Block) -> bool;
     #[doc(hidden)]
-    #[expect(private_bounds, reason = "the trait is sealed and instruction sets are the crate's own")]
     fn or_line<I: Isa>(isa: I, cell: Self::CellMut<'_, [u8; 64]>, mask: I::Line) -> bool;
 
     /// # Safety
@@ -354,6 +350,16 @@ impl<'a, M: Memory, U: Unit, const LAG: usize> Ring<'a, M, U, LAG> {
                 prefetch(self.units.base.as_ptr().wrapping_add(offset as usize));
             }
         }
+    }
+
+    /// The first words of group `group`, gathered by one instruction where there is one.
+    #[inline(always)]
+    pub(crate) fn gather<I: Isa>(&self, isa: I, group: usize) -> I::Hashes
+    where
+        M: Memory<Cell<U> = U>,
+    {
+        // SAFETY: the invariant of `Ring`: eight units, each with a first word, in plain memory.
+        unsafe { isa.gather(self.units.base.as_ptr(), &self.offsets[group % LAG]) }
     }
 
     /// The units of group `group`, which was chosen at most `LAG` groups ago.
