@@ -16,7 +16,7 @@
 
 use crate::{
     hash::{Digest, Probes, STEP},
-    isa::Isa,
+    isa::{Isa, through_memory},
     layout::{Layout, UnitLayout, Walk},
     mem::{Memory, Plain, Ring, Shape, Slab, Units, UnitsMut},
 };
@@ -59,7 +59,8 @@ impl ByUnit {
         let k = units.shape().k;
         let want = L::want(k);
         let (groups, rest) = digests.as_chunks::<8>();
-        let mut ring = Ring::<'_, M, L::Unit, LAG>::new(*units);
+        let mut buffer = [[0; 8]; LAG];
+        let mut ring = Ring::<'_, '_, M, L::Unit, LAG>::new(*units, &mut buffer);
         for (g, group) in groups.iter().enumerate().take(LAG) {
             ring.choose::<I, PREFETCH>(isa, g, group);
         }
@@ -157,7 +158,7 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
         let mut unit = [0; 8];
         for group in groups {
             isa.offsets(group, units as u64, 0, &mut unit);
-            let unit = core::hint::black_box(&unit);
+            let unit = through_memory(&unit);
             for j in 0..8 {
                 push((unit[j] >> log2) as usize, group[j].0);
             }
@@ -193,12 +194,6 @@ pub enum ByProbe {}
 const WINDOW: usize = 256;
 const GROUPS: usize = WINDOW / 8;
 
-/// Where the probes with number `probe` and these hashes fall.
-#[inline(always)]
-fn positions<I: Isa>(isa: I, shape: Shape, probe: u32, hash: I::Hashes) -> I::Hashes {
-    isa.add(isa.fastrange(hash, shape.span), isa.splat(shape.stride.wrapping_mul(probe as u64)))
-}
-
 /// Keys of a window that passed every probe so far.
 struct Survivors {
     /// Hash of the next probe.
@@ -229,17 +224,16 @@ impl ByProbe {
         hits: &mut [u64; WINDOW / 64],
     ) {
         let shape = units.shape();
-        let mut offsets = [0u64; 8];
         if PREFETCH {
             for group in digests {
-                units.prefetch_bits(isa, positions(isa, shape, 0, isa.hashes(group)), &mut offsets);
+                units.prefetch_bits(isa, 0, isa.hashes(group));
             }
         }
         // The first probe needs no step, and most absent keys need no second probe: steps are made for survivors.
         let mut alive = 0;
         for (g, group) in digests.iter().enumerate() {
             let hash = isa.hashes(group);
-            let keep = units.bits(isa, positions(isa, shape, 0, hash), &mut offsets);
+            let keep = units.bits(isa, 0, hash);
             let mut eight = [0; 8];
             isa.store(isa.compress(keep, hash), &mut eight);
             put(&mut state.hash, alive, eight);
@@ -256,7 +250,7 @@ impl ByProbe {
             isa.store(next, &mut state.hash[g]);
             isa.store(isa.add(step, isa.splat(STEP)), &mut state.step[g]);
             if PREFETCH && shape.k > 1 {
-                units.prefetch_bits(isa, positions(isa, shape, 1, next), &mut offsets);
+                units.prefetch_bits(isa, 1, next);
             }
         }
         for probe in 1..shape.k {
@@ -266,7 +260,7 @@ impl ByProbe {
                 let hash = isa.words(&state.hash[g]);
                 let step = isa.words(&state.step[g]);
                 let key = isa.words(&state.key[g]);
-                let mut keep = units.bits(isa, positions(isa, shape, probe, hash), &mut offsets);
+                let mut keep = units.bits(isa, probe, hash);
                 if n - 8 * g < 8 {
                     keep &= (1 << (n - 8 * g)) - 1;
                 }
@@ -280,7 +274,7 @@ impl ByProbe {
                 put(&mut state.key, alive, eight);
                 alive += keep.count_ones() as usize;
                 if PREFETCH && probe + 1 < shape.k {
-                    units.prefetch_bits(isa, positions(isa, shape, probe + 1, next), &mut offsets);
+                    units.prefetch_bits(isa, probe + 1, next);
                 }
             }
         }
