@@ -289,16 +289,6 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
         // still below 2³², so below `units`.
         unsafe { self.cell(self.offset(digest)) }
     }
-
-    /// Whether the bit of probe `i` with this hash is set; `i` is below k.
-    #[inline(always)]
-    pub fn bit(&self, i: u32, hash: u64) -> bool {
-        let at = self.shape.position(i, hash);
-        match self.get((at >> 6) as usize) {
-            Some(cell) => M::word::<U>(cell, 0) >> (at & 63) & 1 != 0,
-            None => true,
-        }
-    }
 }
 
 impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
@@ -398,6 +388,27 @@ impl<'r, 'a, M: Memory, U: Unit, const LAG: usize> Ring<'r, 'a, M, U, LAG> {
 }
 
 impl<M: Memory> Units<'_, M, [u8; 8]> {
+    /// Position of probe `i` (the last one for any i ≥ k) with this hash: below 64·`units`, by the invariant of `Units`.
+    #[inline(always)]
+    fn position(&self, i: u32, hash: u64) -> u64 {
+        self.shape.position(i.min(self.shape.k - 1), hash)
+    }
+
+    /// Whether the bit of probe `i` (the last one for any i ≥ k) with this hash is set.
+    #[inline(always)]
+    pub fn bit(&self, i: u32, hash: u64) -> bool {
+        let at = self.position(i, hash);
+        // SAFETY: the word of a position below 64·`units`.
+        let cell = unsafe { self.cell((at >> 6 << 3) as usize) };
+        M::word::<[u8; 8]>(cell, 0) >> (at & 63) & 1 != 0
+    }
+
+    /// Asks for the word that this probe falls in.
+    #[inline(always)]
+    pub(crate) fn prefetch_bit(&self, i: u32, hash: u64) {
+        prefetch(self.base.as_ptr().wrapping_add((self.position(i, hash) >> 6 << 3) as usize));
+    }
+
     /// Positions of probe `i` (the last one for any i ≥ k) with eight hashes: below 64·`units`, by the invariant of
     /// `Units` and that of [`Isa::fastrange`].
     #[inline(always)]
