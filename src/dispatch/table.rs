@@ -168,7 +168,7 @@ macro_rules! tables {
                     units: Units<'_, M, L::Unit>,
                     body: impl FnOnce(Kernel<'_, L, M>) -> R,
                 ) -> R {
-                    body(Kernel { level: Level::$level, units })
+                    body(Kernel { level: Level::$level, contains: Table::<L, M>::contains, units })
                 }
                 $(#[$feature])?
                 pub(super) fn random_lines(
@@ -177,17 +177,6 @@ macro_rules! tables {
                     which: LoadLoop,
                 ) -> u64 {
                     super::super::limit::run($token, units, digests, which)
-                }
-                #[inline(always)]
-                pub(super) fn contains<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
-                    $(#[$feature])?
-                    #[inline]
-                    fn op<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
-                        L::Walk::contains::<_, M>($token, units, digest)
-                    }
-                    #[allow(unused_unsafe, reason = "the scalar levels need no feature")]
-                    // SAFETY: called for a `Kernel` of this level, which exists where the level is available.
-                    unsafe { op::<L, M>(units, digest) }
                 }
             }
         )*
@@ -248,18 +237,6 @@ macro_rules! tables {
                 _ => scalar::random_lines(units, digests, which),
             }
         }
-
-        impl<L: Layout, M: Memory> Kernel<'_, L, M> {
-            /// May the key with this digest be present?
-            #[inline(always)]
-            pub fn contains(&self, digest: Digest) -> bool {
-                match self.level {
-                    $( $(#[$cfg])? Level::$level => $module::contains::<L, M>(&self.units, digest), )*
-                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
-                    _ => scalar::contains::<L, M>(&self.units, digest),
-                }
-            }
-        }
     };
 }
 
@@ -281,11 +258,26 @@ tables! {
 /// A filter's lookup, inside a loop that was compiled for the filter's instruction set: see
 /// [`Filter::with_kernel`](crate::Filter::with_kernel).
 ///
+/// The lookup is a pointer that `with_kernel` sets to a constant: a closure that calls it is small, so it is inlined
+/// there, the constant appears, and the lookup is inlined in its turn. (A choice among the levels in its place carried
+/// the scalar lookups along, and such closures stayed outside.) Where a closure is too large for that, each lookup is
+/// a call.
+///
 /// # Invariants
-/// `level` is available: only `with_kernel` makes one. Inside it the level is a constant, and the choice below vanishes.
+/// `contains` is that of `level`, which is available: only `with_kernel` makes a `Kernel`.
 pub struct Kernel<'a, L: Layout, M: Memory> {
     level: Level,
+    contains: unsafe fn(&Units<'_, M, L::Unit>, Digest) -> bool,
     units: Units<'a, M, L::Unit>,
+}
+
+impl<L: Layout, M: Memory> Kernel<'_, L, M> {
+    /// May the key with this digest be present?
+    #[inline(always)]
+    pub fn contains(&self, digest: Digest) -> bool {
+        // SAFETY: the level of a `Kernel` is available.
+        unsafe { (self.contains)(&self.units, digest) }
+    }
 }
 
 impl<L: Layout, M: Memory> fmt::Debug for Kernel<'_, L, M> {
