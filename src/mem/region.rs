@@ -133,6 +133,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri ends where an allocator would refuse")]
     fn refuses_what_no_machine_has() {
         for bytes in [usize::MAX, usize::MAX - 63, isize::MAX as usize, isize::MAX as usize - HUGE] {
             assert_eq!(Region::zeroed(bytes).unwrap_err(), AllocError::Refused { bytes: bytes as u64 });
