@@ -14,7 +14,7 @@
 //! **When.** Eight lookups in as many instructions as others need for two: when the filter is in cache, the rate may be
 //! a few per cent, and every cycle counts (a join, a scan).
 //!
-//! **When not.** For rates under 1 %: at 0.1 % it needs twice the bits of `blocked`.
+//! **When not.** For rates under 1 %: at 0.1 % it needs half as many bits again as `blocked`, at 0.01 % twice as many.
 //!
 //! **Wire tag** 6.
 

@@ -86,6 +86,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     fn line_or(self, unit: &mut [u8; 64], mask: Self::Line) -> bool;
     /// Whether the first `probes` (at most 6) positions (product >> NINE[j]) & 511 are set in `line`.
     /// Called only where [`Isa::LOOKUP`] is true.
+    #[inline(always)]
     fn line_has(self, line: Self::Line, product: u64, probes: u32) -> bool {
         let words = self.line_words(line);
         NINE.iter().take(probes as usize).fold(true, |all, &start| {
@@ -122,6 +123,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     ///
     /// # Safety
     /// Eight bytes are readable at each offset from `base`, and nobody writes them.
+    #[inline(always)]
     unsafe fn gather(self, base: *const u8, offsets: Self::Hashes) -> Self::Hashes {
         let mut bytes = [0; 8];
         self.store(offsets, &mut bytes);
@@ -159,6 +161,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
 
     /// Byte j has bit i set when position (digests[j]·multiplier >> SIX[i]) & 63 of words[j] is set. Only the low
     /// `probes` bits of each byte have a meaning.
+    #[inline(always)]
     fn words_hit(self, words: &[u64; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
         let mut lanes = [0u8; 8];
         for j in 0..8 {
@@ -170,6 +173,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         u64::from_le_bytes(lanes)
     }
     /// Byte j is 0xff when block j covers the mask of digest j (its low half).
+    #[inline(always)]
     fn blocks_hit(self, blocks: &[Self::Block; 8], digests: &[Digest; 8], salts: &[u32; 8]) -> u64 {
         let mut lanes = [0u8; 8];
         for j in 0..8 {
@@ -179,6 +183,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         u64::from_le_bytes(lanes)
     }
     /// Byte j is 0xff when line j covers the mask of digest j.
+    #[inline(always)]
     fn lines_hit(self, lines: &[Self::Line; 8], digests: &[Digest; 8], multiplier: u64) -> u64 {
         let mut bytes = [0u8; 8];
         for j in 0..8 {
@@ -188,6 +193,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         u64::from_le_bytes(bytes)
     }
     /// Byte j has its low `probes` (at most 6) bits set when these probes of digest j are set in line j.
+    #[inline(always)]
     fn probes_hit(self, lines: &[Self::Line; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
         let mut bytes = [0u8; 8];
         for j in 0..8 {
@@ -196,6 +202,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         u64::from_le_bytes(bytes)
     }
     /// Bit 8·g + j: whether byte j of `lanes[g]` has all the bits of `want`.
+    #[inline(always)]
     fn covered(self, lanes: &[u64; 8], want: u8) -> u64 {
         let mut hits = 0;
         for (g, group) in lanes.iter().enumerate() {

@@ -12,6 +12,8 @@
 #![allow(unsafe_code)]
 #![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room")]
 
+#[cfg(all(test, loom))]
+mod loom;
 mod partition;
 mod region;
 mod store;
