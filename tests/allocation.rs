@@ -1,4 +1,7 @@
 //! Errors come before memory: what is refused allocates next to nothing, and what is built allocates what it said.
+//!
+//! With the feature `std`, since without it no memory cap but the caller's is known.
+#![cfg(feature = "std")]
 #![expect(unsafe_code, reason = "a global allocator that counts")]
 
 use bloomline::{

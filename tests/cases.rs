@@ -831,6 +831,7 @@ fn names_that_are_none() {
 /// This test runs twice: here, with whatever the environment says, and in the processes that the test below starts. It
 /// prints the level that new filters use.
 #[test]
+#[cfg(feature = "std")]
 fn new_filters_use_the_chosen_level() {
     let level = Level::get();
     assert!(level.is_available());
@@ -859,6 +860,7 @@ fn new_filters_use_the_chosen_level() {
 /// The environment variable chooses among the levels of this machine; a level that it lacks, or a name that is none, is
 /// passed over for the best, and reported by `from_env`; no instruction runs that is not there.
 #[test]
+#[cfg(feature = "std")]
 #[cfg_attr(miri, ignore = "starts processes")]
 fn the_environment_lowers_the_level() {
     let program = std::env::current_exe().expect("this test");
