@@ -47,6 +47,8 @@ pub(crate) trait UnitLayout: Layout {
 /// in `dispatch`, once for each kind of layout.
 #[doc(hidden)]
 pub trait Walk<L: Layout> {
+    /// Whether prefetching pays in L3 already, not only beyond.
+    const PREFETCH_IN_L3: bool;
     /// May `digest` be present?
     fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool;
     /// Bit i of `out`: may digest i be present? `out` has a word for every 64 digests.

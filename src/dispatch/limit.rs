@@ -7,7 +7,7 @@ use super::Level;
 use crate::{
     error::BatchError,
     hash::Digest,
-    isa::{Isa, prefetch},
+    isa::{Isa, prefetch, through_register},
     mem::{Plain, Ring, Shape, Units, View},
 };
 use core::fmt;
@@ -135,11 +135,13 @@ fn eight<I: Isa, const SLOTS: usize, const GROUPS: usize, const PREFETCH: bool, 
     digests: &[Digest],
 ) -> u64 {
     let (groups, rest) = digests.as_chunks::<8>();
-    let mut ring = Ring::<'_, Plain, [u8; 64], SLOTS>::new(*units);
+    let mut buffer = [[0; 8]; SLOTS];
+    let mut ring = Ring::<'_, '_, Plain, [u8; 64], SLOTS>::new(*units, &mut buffer);
     for (g, group) in groups.iter().enumerate().take(GROUPS) {
         ring.choose::<I, PREFETCH>(isa, g, group);
     }
-    // Two sums, so that the additions are no chain to wait for.
+    // Two sums, so that the additions are no chain to wait for, out of the compiler's sight, which would make gathers of
+    // the loads: they have loops of their own.
     let mut sums = [0u64; 2];
     let mut gathered = isa.splat(0);
     let steady = groups.len().saturating_sub(GROUPS);
@@ -152,7 +154,7 @@ fn eight<I: Isa, const SLOTS: usize, const GROUPS: usize, const PREFETCH: bool, 
         } else {
             let cells = ring.chosen(i);
             for j in 0..8 {
-                sums[j % 2] = sums[j % 2].wrapping_add(first_word(cells[j]));
+                sums[j % 2] = through_register(sums[j % 2].wrapping_add(first_word(cells[j])));
             }
         }
         if GROUPS > 0 && i < steady {

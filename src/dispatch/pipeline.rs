@@ -15,8 +15,8 @@
 //! survivors is prefetched when the filter is in DRAM.
 
 use crate::{
-    hash::{Digest, Probes, STEP},
-    isa::Isa,
+    hash::{Digest, Probes, STEP, first_step},
+    isa::{Isa, through_memory},
     layout::{Layout, UnitLayout, Walk},
     mem::{Memory, Plain, Ring, Shape, Slab, Units, UnitsMut},
 };
@@ -59,7 +59,8 @@ impl ByUnit {
         let k = units.shape().k;
         let want = L::want(k);
         let (groups, rest) = digests.as_chunks::<8>();
-        let mut ring = Ring::<'_, M, L::Unit, LAG>::new(*units);
+        let mut buffer = [[0; 8]; LAG];
+        let mut ring = Ring::<'_, '_, M, L::Unit, LAG>::new(*units, &mut buffer);
         for (g, group) in groups.iter().enumerate().take(LAG) {
             ring.choose::<I, PREFETCH>(isa, g, group);
         }
@@ -104,6 +105,8 @@ impl ByUnit {
 }
 
 impl<L: UnitLayout> Walk<L> for ByUnit {
+    const PREFETCH_IN_L3: bool = false;
+
     #[inline(always)]
     fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
         L::contains::<I, M>(isa, units.pick(digest), digest, units.shape().k)
@@ -157,7 +160,7 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
         let mut unit = [0; 8];
         for group in groups {
             isa.offsets(group, units as u64, 0, &mut unit);
-            let unit = core::hint::black_box(&unit);
+            let unit = through_memory(&unit);
             for j in 0..8 {
                 push((unit[j] >> log2) as usize, group[j].0);
             }
@@ -190,108 +193,137 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
 pub enum ByProbe {}
 
 /// Keys that go through the probes together.
-const WINDOW: usize = 256;
-const GROUPS: usize = WINDOW / 8;
+const WINDOW: usize = 512;
 
-/// Where the probes with number `probe` and these hashes fall.
-#[inline(always)]
-fn positions<I: Isa>(isa: I, shape: Shape, probe: u32, hash: I::Hashes) -> I::Hashes {
-    isa.add(isa.fastrange(hash, shape.span), isa.splat(shape.stride.wrapping_mul(probe as u64)))
-}
-
-/// Keys of a window that passed every probe so far.
+/// Keys of a window that passed every probe so far, with room for one more group to be written beyond them.
 struct Survivors {
     /// Hash of the next probe.
-    hash: [[u64; 8]; GROUPS + 1],
+    hash: [u64; WINDOW + 8],
     /// What to add for the probe after that.
-    step: [[u64; 8]; GROUPS + 1],
+    step: [u64; WINDOW + 8],
     /// Place in the window.
-    key: [[u64; 8]; GROUPS + 1],
+    key: [u64; WINDOW + 8],
 }
 
-/// Writes eight lanes at any place of an array of lanes, the last of them beyond what counts.
+/// Writes eight lanes from place `at` on.
 #[inline(always)]
-fn put(lanes: &mut [[u64; 8]; GROUPS + 1], at: usize, eight: [u64; 8]) {
-    let flat = lanes.as_flattened_mut();
-    if let Some(place) = flat.get_mut(at..at + 8) {
-        place.copy_from_slice(&eight);
+fn put<I: Isa>(isa: I, lanes: &mut [u64; WINDOW + 8], at: usize, eight: I::Hashes) {
+    if let Some(place) = lanes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        isa.store(eight, place);
     }
 }
 
+/// Reads the eight lanes of group `g`.
+#[inline(always)]
+fn get<I: Isa>(isa: I, lanes: &[u64; WINDOW + 8], g: usize) -> I::Hashes {
+    isa.words(&lanes.as_chunks::<8>().0[g])
+}
+
 impl ByProbe {
-    /// One window. The answer is in `hits`, a bit a key.
+    /// One window, eight keys at a time: after each probe the survivors are moved together. `next` is the window after
+    /// it, for prefetching. Returns how many are left; their places are in `state.key`.
     #[inline(always)]
-    fn window<I: Isa, M: Memory, const PREFETCH: bool>(
+    fn window_by_eight<I: Isa, M: Memory, const PREFETCH: bool>(
         isa: I,
         units: &Units<'_, M, [u8; 8]>,
         digests: &[[Digest; 8]],
+        next: &[[Digest; 8]],
         state: &mut Survivors,
-        hits: &mut [u64; WINDOW / 64],
-    ) {
-        let shape = units.shape();
-        let mut offsets = [0u64; 8];
-        if PREFETCH {
-            for group in digests {
-                units.prefetch_bits(isa, positions(isa, shape, 0, isa.hashes(group)), &mut offsets);
-            }
-        }
-        // The first probe needs no step, and most absent keys need no second probe: steps are made for survivors.
+    ) -> usize {
+        let k = units.shape().k;
+        // The first probe needs no step, and half of the absent keys no second probe: steps are made for survivors.
         let mut alive = 0;
         for (g, group) in digests.iter().enumerate() {
+            if PREFETCH && let Some(next) = next.get(g) {
+                units.prefetch_bits(isa, 0, isa.hashes(next));
+            }
             let hash = isa.hashes(group);
-            let keep = units.bits(isa, positions(isa, shape, 0, hash), &mut offsets);
-            let mut eight = [0; 8];
-            isa.store(isa.compress(keep, hash), &mut eight);
-            put(&mut state.hash, alive, eight);
-            let first = 8 * g as u64;
-            let lanes = isa.words(&core::array::from_fn(|j| first + j as u64));
-            isa.store(isa.compress(keep, lanes), &mut eight);
-            put(&mut state.key, alive, eight);
+            let keep = units.bits(isa, 0, hash);
+            let lanes = isa.add(isa.words(&[0, 1, 2, 3, 4, 5, 6, 7]), isa.splat(8 * g as u64));
+            put(isa, &mut state.hash, alive, isa.compress(keep, hash));
+            put(isa, &mut state.key, alive, isa.compress(keep, lanes));
             alive += keep.count_ones() as usize;
         }
         for g in 0..alive.div_ceil(8) {
-            let hash = isa.words(&state.hash[g]);
+            let hash = get(isa, &state.hash, g);
             let step = isa.first_step(hash);
             let next = isa.add(hash, step);
-            isa.store(next, &mut state.hash[g]);
-            isa.store(isa.add(step, isa.splat(STEP)), &mut state.step[g]);
-            if PREFETCH && shape.k > 1 {
-                units.prefetch_bits(isa, positions(isa, shape, 1, next), &mut offsets);
+            put(isa, &mut state.hash, 8 * g, next);
+            put(isa, &mut state.step, 8 * g, isa.add(step, isa.splat(STEP)));
+            if PREFETCH && k > 1 {
+                units.prefetch_bits(isa, 1, next);
             }
         }
-        for probe in 1..shape.k {
+        for probe in 1..k {
             let n = alive;
             alive = 0;
+            // What is written lies at or before what was read.
             for g in 0..n.div_ceil(8) {
-                let hash = isa.words(&state.hash[g]);
-                let step = isa.words(&state.step[g]);
-                let key = isa.words(&state.key[g]);
-                let mut keep = units.bits(isa, positions(isa, shape, probe, hash), &mut offsets);
-                if n - 8 * g < 8 {
-                    keep &= (1 << (n - 8 * g)) - 1;
-                }
-                let mut eight = [0; 8];
+                let (hash, step, key) = (get(isa, &state.hash, g), get(isa, &state.step, g), get(isa, &state.key, g));
+                let in_use = 0xff_u8 >> (8 - (n - 8 * g).min(8));
+                let keep = units.bits(isa, probe, hash) & in_use;
                 let next = isa.compress(keep, isa.add(hash, step));
-                isa.store(next, &mut eight);
-                put(&mut state.hash, alive, eight);
-                isa.store(isa.compress(keep, isa.add(step, isa.splat(STEP))), &mut eight);
-                put(&mut state.step, alive, eight);
-                isa.store(isa.compress(keep, key), &mut eight);
-                put(&mut state.key, alive, eight);
+                put(isa, &mut state.hash, alive, next);
+                put(isa, &mut state.step, alive, isa.compress(keep, isa.add(step, isa.splat(STEP))));
+                put(isa, &mut state.key, alive, isa.compress(keep, key));
                 alive += keep.count_ones() as usize;
-                if PREFETCH && probe + 1 < shape.k {
-                    units.prefetch_bits(isa, positions(isa, shape, probe + 1, next), &mut offsets);
+                if PREFETCH && probe + 1 < k {
+                    units.prefetch_bits(isa, probe + 1, next);
                 }
             }
         }
-        *hits = [0; WINDOW / 64];
-        for &key in &state.key.as_flattened()[..alive.min(WINDOW)] {
-            hits[(key / 64) as usize % (WINDOW / 64)] |= 1 << (key % 64);
+        alive
+    }
+
+    /// The same, key by key: survivors are written without a branch, and the next one overwrites those that were none.
+    #[inline(always)]
+    fn window_by_one<M: Memory, const PREFETCH: bool>(
+        units: &Units<'_, M, [u8; 8]>,
+        digests: &[Digest],
+        next: &[Digest],
+        state: &mut Survivors,
+    ) -> usize {
+        let k = units.shape().k;
+        let mut alive = 0;
+        for (i, &digest) in digests.iter().enumerate() {
+            if PREFETCH && let Some(next) = next.get(i) {
+                units.prefetch_bit(0, next.0);
+            }
+            state.hash[alive] = digest.0;
+            state.key[alive] = i as u64;
+            alive += units.bit(0, digest.0) as usize;
         }
+        for i in 0..alive {
+            let (hash, step) = (state.hash[i], first_step(state.hash[i]));
+            state.hash[i] = hash.wrapping_add(step);
+            state.step[i] = step.wrapping_add(STEP);
+            if PREFETCH && k > 1 {
+                units.prefetch_bit(1, state.hash[i]);
+            }
+        }
+        for probe in 1..k {
+            let n = alive;
+            alive = 0;
+            for i in 0..n {
+                let (hash, step, key) = (state.hash[i], state.step[i], state.key[i]);
+                let next = hash.wrapping_add(step);
+                state.hash[alive] = next;
+                state.step[alive] = step.wrapping_add(STEP);
+                state.key[alive] = key;
+                let hit = units.bit(probe, hash);
+                alive += hit as usize;
+                if PREFETCH && probe + 1 < k {
+                    units.prefetch_bit(probe + 1, next);
+                }
+            }
+        }
+        alive
     }
 }
 
 impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
+    const PREFETCH_IN_L3: bool = true;
+
     /// One key, probe by probe, up to the first bit that is not set.
     #[inline(always)]
     fn contains<I: Isa, M: Memory>(_: I, units: &Units<'_, M, [u8; 8]>, digest: Digest) -> bool {
@@ -305,18 +337,33 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
         digests: &[Digest],
         out: &mut [u64],
     ) {
-        let mut state = Survivors { hash: [[0; 8]; GROUPS + 1], step: [[0; 8]; GROUPS + 1], key: [[0; 8]; GROUPS + 1] };
-        let mut hits = [0; WINDOW / 64];
-        for (window, out) in digests.chunks(WINDOW).zip(out.chunks_mut(WINDOW / 64)) {
-            let (groups, rest) = window.as_chunks::<8>();
-            Self::window::<I, M, PREFETCH>(isa, units, groups, &mut state, &mut hits);
+        let mut state = Survivors { hash: [0; WINDOW + 8], step: [0; WINDOW + 8], key: [0; WINDOW + 8] };
+        if PREFETCH {
+            for digest in digests.iter().take(WINDOW) {
+                units.prefetch_bit(0, digest.0);
+            }
+        }
+        for (w, window) in digests.chunks(WINDOW).enumerate() {
+            let first = w * WINDOW;
+            let later = &digests[first + window.len()..];
+            let out = &mut out[first / 64..(first + window.len()).div_ceil(64)];
+            out.fill(0);
+            let (groups, mut rest) = window.as_chunks::<8>();
+            let alive = if I::WIDE {
+                let next = later.as_chunks::<8>().0;
+                Self::window_by_eight::<I, M, PREFETCH>(isa, units, groups, next, &mut state)
+            } else {
+                rest = &[];
+                Self::window_by_one::<M, PREFETCH>(units, window, later, &mut state)
+            };
+            for &key in state.key.iter().take(alive) {
+                if let Some(word) = out.get_mut((key / 64) as usize) {
+                    *word |= 1 << (key % 64);
+                }
+            }
             for (i, &digest) in rest.iter().enumerate() {
                 let at = 8 * groups.len() + i;
-                let hit = <Self as Walk<L>>::contains::<I, M>(isa, units, digest);
-                hits[at / 64] |= (hit as u64) << (at % 64);
-            }
-            for (word, &bits) in out.iter_mut().zip(&hits) {
-                *word = bits;
+                out[at / 64] |= (<Self as Walk<L>>::contains::<I, M>(isa, units, digest) as u64) << (at % 64);
             }
         }
     }

@@ -168,7 +168,7 @@ macro_rules! tables {
                     units: Units<'_, M, L::Unit>,
                     body: impl FnOnce(Kernel<'_, L, M>) -> R,
                 ) -> R {
-                    body(Kernel { level: Level::$level, units })
+                    body(Kernel { level: Level::$level, kernels: table(), units })
                 }
                 $(#[$feature])?
                 pub(super) fn random_lines(
@@ -177,17 +177,6 @@ macro_rules! tables {
                     which: LoadLoop,
                 ) -> u64 {
                     super::super::limit::run($token, units, digests, which)
-                }
-                #[inline(always)]
-                pub(super) fn contains<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
-                    $(#[$feature])?
-                    #[inline]
-                    fn op<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
-                        L::Walk::contains::<_, M>($token, units, digest)
-                    }
-                    #[allow(unused_unsafe, reason = "the scalar levels need no feature")]
-                    // SAFETY: called for a `Kernel` of this level, which exists where the level is available.
-                    unsafe { op::<L, M>(units, digest) }
                 }
             }
         )*
@@ -248,18 +237,6 @@ macro_rules! tables {
                 _ => scalar::random_lines(units, digests, which),
             }
         }
-
-        impl<L: Layout, M: Memory> Kernel<'_, L, M> {
-            /// May the key with this digest be present?
-            #[inline(always)]
-            pub fn contains(&self, digest: Digest) -> bool {
-                match self.level {
-                    $( $(#[$cfg])? Level::$level => $module::contains::<L, M>(&self.units, digest), )*
-                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
-                    _ => scalar::contains::<L, M>(&self.units, digest),
-                }
-            }
-        }
     };
 }
 
@@ -285,11 +262,45 @@ tables! {
 /// `level` is available: only `with_kernel` makes one. Inside it the level is a constant, and the choice below vanishes.
 pub struct Kernel<'a, L: Layout, M: Memory> {
     level: Level,
+    kernels: &'static Kernels<L, M>,
     units: Units<'a, M, L::Unit>,
 }
 
 impl<L: Layout, M: Memory> fmt::Debug for Kernel<'_, L, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kernel({} {})", L::KIND, self.level)
+    }
+}
+
+/// One lookup in one instruction set, for [`Kernel`].
+macro_rules! one {
+    ($kernel:ident, $digest:ident, $feature:literal, $token:expr) => {{
+        #[inline]
+        #[target_feature(enable = $feature)]
+        fn one<L: Layout, M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
+            L::Walk::contains::<_, M>($token, units, digest)
+        }
+        // SAFETY: the level of a `Kernel` is available.
+        unsafe { one::<L, M>(&$kernel.units, $digest) }
+    }};
+}
+
+impl<L: Layout, M: Memory> Kernel<'_, L, M> {
+    /// May the key with this digest be present?
+    // The fewer arms, the sooner the compiler inlines a caller's loop into `with_kernel`, which is the point of it: both
+    // strengths of AVX-512 look one key up alike, and the sets without features of their own go through the table.
+    #[inline(always)]
+    pub fn contains(&self, digest: Digest) -> bool {
+        match self.level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Avx512Vbmi => {
+                one!(self, digest, "avx512f,avx512bw,avx512dq,avx512vl", Avx512::here())
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => one!(self, digest, "avx2", Avx2::here()),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Level::Neon => one!(self, digest, "neon", Neon::here()),
+            _ => self.kernels.contains(&self.units, digest),
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     dispatch::{BulkOptions, Kernel, Kernels, insert_bulk, with_kernel},
     error::{AllocError, BatchError, BuildError, CombineError, FoldError, WriteError},
     hash::{AnyHasher, Digest, Hashes, KeyHasher, Xxh3},
-    layout::Layout,
+    layout::{Layout, Walk},
     mem::{HugePages, MaybeOwned, Memory, Owned, Shared, Store, View},
     sizing::{Geometry, Model},
 };
@@ -65,22 +65,27 @@ impl<L: Layout> Filter<L> {
     }
 }
 
-/// Whether batches should prefetch: when the filter is larger than the caches of this machine that it can stay in.
-fn wants_prefetch(bytes: u64) -> bool {
+/// Whether batches should prefetch: when the filter is larger than the caches in which its layout does without.
+fn wants_prefetch<L: Layout>(bytes: u64) -> bool {
     #[cfg(all(feature = "std", not(miri)))]
     {
-        crate::machine::Machine::get().tier(bytes) == crate::machine::Tier::Dram
+        use crate::machine::{Machine, Tier};
+        match Machine::get().tier(bytes) {
+            Tier::L1 | Tier::L2 => false,
+            Tier::L3 => L::Walk::PREFETCH_IN_L3,
+            Tier::Dram => true,
+        }
     }
     #[cfg(any(not(feature = "std"), miri))]
     {
-        bytes > 8 << 20
+        bytes > if L::Walk::PREFETCH_IN_L3 { 1 << 20 } else { 8 << 20 }
     }
 }
 
 impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
     /// From its parts. The store was made with the shape of the geometry.
     pub(crate) fn from_parts(store: S, geometry: Geometry, design: Design, hasher: H, level: Level) -> Self {
-        let prefetch = wants_prefetch(geometry.bits / 8);
+        let prefetch = wants_prefetch::<L>(geometry.bits / 8);
         Self { kernels: Kernels::of(level), store, geometry, design, prefetch, hasher }
     }
 

@@ -108,12 +108,12 @@ macro_rules! shared_ops {
         type Hashes = __m512i;
 
         #[inline(always)]
-        unsafe fn gather(self, base: *const u8, offsets: &[u64; 8]) -> __m512i {
+        unsafe fn gather(self, base: *const u8, offsets: __m512i) -> __m512i {
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn op(base: *const u8, offsets: &[u64; 8]) -> __m512i {
+            unsafe fn op(base: *const u8, offsets: __m512i) -> __m512i {
                 // SAFETY: the caller's promise: eight readable bytes at each offset.
-                unsafe { _mm512_i64gather_epi64::<1>(load(offsets), base.cast()) }
+                unsafe { _mm512_i64gather_epi64::<1>(offsets, base.cast()) }
             }
             // SAFETY: `self` proves the features; the rest is the caller's promise.
             unsafe { op(base, offsets) }
@@ -227,21 +227,14 @@ macro_rules! shared_ops {
                 _mm512_test_epi64_mask(words, _mm512_rolv_epi64(_mm512_set1_epi64(1), at))
             }
             fn offsets(digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]) {
-                // `units` may be 2³² itself, one more than a 32-bit factor holds: then the product is h >> 32.
                 let high = _mm512_srli_epi64::<32>(load(digests));
-                let unit = if units >> 32 == 0 {
-                    _mm512_srli_epi64::<32>(_mm512_mul_epu32(high, _mm512_set1_epi64(units as i64)))
-                } else {
-                    high
-                };
+                let unit = _mm512_srli_epi64::<32>(_mm512_mul_epu32(high, _mm512_set1_epi64(units as i64)));
                 let bytes = _mm512_sll_epi64(unit, _mm_cvtsi32_si128(shift as i32));
                 // SAFETY: 64 writable bytes; the store asks for no alignment.
                 unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), bytes) };
             }
-            fn word_offsets(at: __m512i, out: &mut [u64; 8]) {
-                let bytes = _mm512_slli_epi64::<3>(_mm512_srli_epi64::<6>(at));
-                // SAFETY: 64 writable bytes; the store asks for no alignment.
-                unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), bytes) };
+            fn word_offsets(at: __m512i) -> __m512i {
+                _mm512_slli_epi64::<3>(_mm512_srli_epi64::<6>(at))
             }
             // Two 32-byte blocks share one register, and one permutation brings both digests' low halves to their lanes.
             fn blocks_hit(blocks: &[__m256i; 8], digests: &[Digest; 8], salts: &[u32; 8]) -> u64 {

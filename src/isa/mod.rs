@@ -112,19 +112,21 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     fn compress(self, keep: u8, h: Self::Hashes) -> Self::Hashes;
     /// Bit j: whether bit `at[j] & 63` of `words[j]` is set.
     fn bits(self, words: Self::Hashes, at: Self::Hashes) -> u8;
-    /// Byte offsets of the units that eight digests choose among `units` (at most 2³²) units of 2^`shift` bytes:
+    /// Byte offsets of the units that eight digests choose among `units` (below 2³²) units of 2^`shift` bytes:
     /// ((h >> 32)·units >> 32) << shift.
     fn offsets(self, digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]);
-    /// Word offsets to byte offsets of the words that positions lie in: (at >> 6) << 3.
-    fn word_offsets(self, at: Self::Hashes, out: &mut [u64; 8]);
+    /// Byte offsets of the words that positions lie in: (at >> 6) << 3.
+    fn word_offsets(self, at: Self::Hashes) -> Self::Hashes;
 
-    /// The eight words at these byte offsets: for load-only loops.
+    /// The eight words, in the machine's byte order, at these byte offsets.
     ///
     /// # Safety
     /// Eight bytes are readable at each offset from `base`, and nobody writes them.
-    unsafe fn gather(self, base: *const u8, offsets: &[u64; 8]) -> Self::Hashes {
+    unsafe fn gather(self, base: *const u8, offsets: Self::Hashes) -> Self::Hashes {
+        let mut bytes = [0; 8];
+        self.store(offsets, &mut bytes);
         // SAFETY: the caller's promise; the reads ask for no alignment.
-        let word = |j: usize| unsafe { base.add(offsets[j] as usize).cast::<u64>().read_unaligned() };
+        let word = |j: usize| unsafe { base.add(bytes[j] as usize).cast::<u64>().read_unaligned() };
         self.words(&core::array::from_fn(word))
     }
 
@@ -193,6 +195,38 @@ pub(crate) fn prefetch(p: *const u8) {
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = p;
+}
+
+/// The same reference, through a register that the compiler knows nothing about: what was stored to memory is then read
+/// back from memory, instead of being taken apart in registers lane by lane.
+#[inline(always)]
+pub(crate) fn through_memory<T>(value: &T) -> &T {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    {
+        let mut p: *const T = value;
+        // SAFETY: no instruction at all; the pointer comes out as it went in, so it is still that of `value`.
+        unsafe {
+            core::arch::asm!("/* {} */", inout(reg) p, options(nostack, preserves_flags, readonly));
+            &*p
+        }
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    core::hint::black_box(value)
+}
+
+/// The same number, through a register that the compiler knows nothing about: a sum kept so is not made of vectors.
+#[inline(always)]
+pub(crate) fn through_register(mut x: u64) -> u64 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: no instruction at all.
+    unsafe {
+        core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    {
+        x = core::hint::black_box(x);
+    }
+    x
 }
 
 /// Writes `fn op(self, a: A) -> R { body }` such that the body lies in a nested `#[target_feature]` function, where
@@ -268,8 +302,8 @@ macro_rules! hashes_as_arrays {
             }
         }
         #[inline(always)]
-        fn word_offsets(self, at: [u64; 8], out: &mut [u64; 8]) {
-            *out = at.map(|at| (at >> 6) << 3);
+        fn word_offsets(self, at: [u64; 8]) -> [u64; 8] {
+            at.map(|at| (at >> 6) << 3)
         }
     };
 }

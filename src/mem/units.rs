@@ -3,7 +3,7 @@
 use crate::{
     block::Unit,
     hash::{Digest, fastrange},
-    isa::{Isa, prefetch},
+    isa::{Isa, prefetch, through_memory},
 };
 use core::{fmt, marker::PhantomData, ptr::NonNull, sync::atomic::Ordering::Relaxed};
 
@@ -26,6 +26,10 @@ pub trait Memory: sealed::Sealed + Sized + 'static {
     fn block<I: Isa>(isa: I, cell: &Self::Cell<[u8; 32]>) -> I::Block;
     #[doc(hidden)]
     fn line<I: Isa>(isa: I, cell: &Self::Cell<[u8; 64]>) -> I::Line;
+    /// # Safety
+    /// Eight bytes of this memory are readable at each offset from `base`, at a multiple of 8 from it.
+    #[doc(hidden)]
+    unsafe fn gather<I: Isa>(isa: I, base: *const u8, offsets: I::Hashes) -> I::Hashes;
     /// Sets bits of word `i`; true when any was not set before.
     fn or_word<U: Unit>(cell: &mut Self::CellMut<'_, U>, i: usize, mask: u64) -> bool;
     #[doc(hidden)]
@@ -73,6 +77,17 @@ impl Memory for Plain {
         isa.line(cell)
     }
     #[inline(always)]
+    unsafe fn gather<I: Isa>(isa: I, base: *const u8, offsets: I::Hashes) -> I::Hashes {
+        // SAFETY: the caller's promise, in memory that nobody writes.
+        let words = unsafe { isa.gather(base, offsets) };
+        if cfg!(target_endian = "little") {
+            return words;
+        }
+        let mut swapped = [0; 8];
+        isa.store(words, &mut swapped);
+        isa.words(&swapped.map(u64::from_le))
+    }
+    #[inline(always)]
     fn or_word<U: Unit>(cell: &mut &mut U, i: usize, mask: u64) -> bool {
         cell.or_word(i, mask)
     }
@@ -118,6 +133,18 @@ impl Memory for Atomic {
         isa.line_from(core::array::from_fn(|i| load::<[u8; 64]>(cell, i)))
     }
     #[inline(always)]
+    unsafe fn gather<I: Isa>(isa: I, base: *const u8, offsets: I::Hashes) -> I::Hashes {
+        let mut bytes = [0; 8];
+        isa.store(offsets, &mut bytes);
+        let mut words = [0; 8];
+        for (word, &offset) in words.iter_mut().zip(&bytes) {
+            // SAFETY: the caller's promise; the stores keep atomic memory aligned to a line, so multiples of 8 are aligned.
+            let cell: &<[u8; 8] as Unit>::Atomic = unsafe { &*base.add(offset as usize).cast() };
+            *word = load::<[u8; 8]>(cell, 0);
+        }
+        isa.words(&words)
+    }
+    #[inline(always)]
     fn or_word<U: Unit>(cell: &mut &U::Atomic, i: usize, mask: u64) -> bool {
         fetch_or::<U>(cell, i, mask)
     }
@@ -160,8 +187,8 @@ impl Shape {
 /// The units of a filter, readable.
 ///
 /// # Invariants
-/// `base` points to `units` ≥ 1 units readable for `'a`, in memory of model `M`. Either `shape.span == units` and
-/// `units` ≤ 2³², or (`U` = 8 bytes) `shape.span` ≥ 1 and `stride·(k − 1) + span` ≤ 64·`units`.
+/// `base` points to `units` ≥ 1 units readable for `'a`, in memory of model `M`; `shape.k` ≥ 1. Either `shape.span == units` and
+/// `units` < 2³², or (`U` = 8 bytes) `shape.span` ≥ 1 and `stride·(k − 1) + span` ≤ 64·`units`.
 pub struct Units<'a, M: Memory, U: Unit> {
     base: NonNull<u8>,
     units: usize,
@@ -209,7 +236,7 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
     /// `base` points to `units` units that are readable for `'a` in memory of model `M` (for [`Atomic`]: aligned to 8
     /// bytes and written by nothing but atomics; for [`Plain`]: not written at all).
     pub(super) unsafe fn new(base: NonNull<u8>, units: usize, shape: Shape) -> Option<Self> {
-        let by_unit = shape.span == units as u64 && shape.span <= 1 << 32 && shape.stride == 0;
+        let by_unit = shape.span == units as u64 && shape.span < 1 << 32 && shape.stride == 0;
         let last_region = shape.stride.checked_mul(shape.k.saturating_sub(1) as u64)?.checked_add(shape.span)?;
         let by_bit = U::BYTES == 8 && last_region.div_ceil(64) <= units as u64;
         let valid = shape.span >= 1 && units >= 1 && shape.k >= 1 && (by_unit || by_bit);
@@ -251,26 +278,16 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
     /// Byte offset of the unit that `digest` chooses. For block layouts only: below `units`·2^SHIFT.
     #[inline(always)]
     fn offset(&self, digest: Digest) -> usize {
-        // With units ≤ 2³² the product fits 64 bits, and ⌊h·units / 2³²⌋ < units since h < 2³².
+        // With units < 2³² the product fits 64 bits, and ⌊h·units / 2³²⌋ < units since h < 2³².
         (((digest.0 >> 32).wrapping_mul(self.units as u64) >> 32) as usize) << U::SHIFT
     }
 
     /// The unit that a digest chooses.
     #[inline(always)]
     pub fn pick(&self, digest: Digest) -> &'a M::Cell<U> {
-        // SAFETY: `offset` is below the end for up to 2³² units; for more the product wraps, and its high half is
+        // SAFETY: `offset` is below the end for fewer than 2³² units; for more the product wraps, and its high half is
         // still below 2³², so below `units`.
         unsafe { self.cell(self.offset(digest)) }
-    }
-
-    /// Whether the bit of probe `i` with this hash is set; `i` is below k.
-    #[inline(always)]
-    pub fn bit(&self, i: u32, hash: u64) -> bool {
-        let at = self.shape.position(i, hash);
-        match self.get((at >> 6) as usize) {
-            Some(cell) => M::word::<U>(cell, 0) >> (at & 63) & 1 != 0,
-            None => true,
-        }
     }
 }
 
@@ -323,20 +340,23 @@ impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
 /// Groups of eight units chosen a while before they are read: a ring of `LAG` groups of byte offsets.
 ///
 /// Reading back offsets that a vector store wrote just before stalls on store forwarding, and holds the next loads up;
-/// from 64 keys on the stores have long reached the cache. On the author's machine a load-only loop took 0.42 ns a key
-/// without this lag and 0.32 with it.
+/// from 64 keys on the stores have long reached the cache. A load-only loop took 0.42 ns a key without this lag and 0.32
+/// with it, in L1 of a Zen 4.
 ///
 /// # Invariants
 /// Every offset is that of a unit of `units`: 0 at first, then what [`Isa::offsets`] gave for these units.
-pub(crate) struct Ring<'a, M: Memory, U: Unit, const LAG: usize> {
+pub(crate) struct Ring<'r, 'a, M: Memory, U: Unit, const LAG: usize> {
     units: Units<'a, M, U>,
-    offsets: [[u64; 8]; LAG],
+    // Elsewhere, since it is read back through a pointer that hides it from the compiler, and `units` shall stay in
+    // registers.
+    offsets: &'r mut [[u64; 8]; LAG],
 }
 
-impl<'a, M: Memory, U: Unit, const LAG: usize> Ring<'a, M, U, LAG> {
+impl<'r, 'a, M: Memory, U: Unit, const LAG: usize> Ring<'r, 'a, M, U, LAG> {
     #[inline(always)]
-    pub(crate) fn new(units: Units<'a, M, U>) -> Self {
-        Self { units, offsets: [[0; 8]; LAG] }
+    pub(crate) fn new(units: Units<'a, M, U>, buffer: &'r mut [[u64; 8]; LAG]) -> Self {
+        *buffer = [[0; 8]; LAG];
+        Self { units, offsets: buffer }
     }
 
     /// Chooses the units of group `group`, and asks for them when `PREFETCH`.
@@ -345,51 +365,73 @@ impl<'a, M: Memory, U: Unit, const LAG: usize> Ring<'a, M, U, LAG> {
         let slot = &mut self.offsets[group % LAG];
         isa.offsets(digests, self.units.units as u64, U::SHIFT, slot);
         if PREFETCH {
-            // Through memory: otherwise the compiler takes the vector apart lane by lane.
-            for &offset in core::hint::black_box(&*slot) {
+            for &offset in through_memory(&*slot) {
                 prefetch(self.units.base.as_ptr().wrapping_add(offset as usize));
             }
         }
     }
 
-    /// The first words of group `group`, gathered by one instruction where there is one.
-    #[inline(always)]
-    pub(crate) fn gather<I: Isa>(&self, isa: I, group: usize) -> I::Hashes
-    where
-        M: Memory<Cell<U> = U>,
-    {
-        // SAFETY: the invariant of `Ring`: eight units, each with a first word, in plain memory.
-        unsafe { isa.gather(self.units.base.as_ptr(), &self.offsets[group % LAG]) }
-    }
-
     /// The units of group `group`, which was chosen at most `LAG` groups ago.
     #[inline(always)]
     pub(crate) fn chosen(&self, group: usize) -> [&'a M::Cell<U>; 8] {
-        // Through memory, as above.
-        let slot = core::hint::black_box(&self.offsets[group % LAG]);
+        let slot = through_memory(&self.offsets[group % LAG]);
         // SAFETY: the invariant of `Ring`.
         core::array::from_fn(|j| unsafe { self.units.cell(slot[j] as usize) })
+    }
+
+    /// The first words of the units of group `group`, gathered by one instruction where there is one.
+    #[inline(always)]
+    pub(crate) fn gather<I: Isa>(&self, isa: I, group: usize) -> I::Hashes {
+        // SAFETY: the invariant of `Ring`: eight units, each with a first word.
+        unsafe { M::gather(isa, self.units.base.as_ptr(), isa.words(&self.offsets[group % LAG])) }
     }
 }
 
 impl<M: Memory> Units<'_, M, [u8; 8]> {
-    /// Bit j: whether bit `at[j]` is set. Positions beyond the end count as set.
+    /// Position of probe `i` (the last one for any i ≥ k) with this hash: below 64·`units`, by the invariant of `Units`.
     #[inline(always)]
-    pub(crate) fn bits<I: Isa>(&self, isa: I, at: I::Hashes, offsets: &mut [u64; 8]) -> u8 {
-        isa.word_offsets(at, offsets);
-        let offsets = core::hint::black_box(&*offsets);
-        let words = core::array::from_fn(|j| {
-            let word = (offsets[j] >> 3) as usize;
-            self.get(word).map_or(u64::MAX, |cell| M::word::<[u8; 8]>(cell, 0))
-        });
-        isa.bits(isa.words(&words), at)
+    fn position(&self, i: u32, hash: u64) -> u64 {
+        self.shape.position(i.min(self.shape.k - 1), hash)
     }
 
-    /// Asks for the words that positions lie in.
+    /// Whether the bit of probe `i` (the last one for any i ≥ k) with this hash is set.
     #[inline(always)]
-    pub(crate) fn prefetch_bits<I: Isa>(&self, isa: I, at: I::Hashes, offsets: &mut [u64; 8]) {
-        isa.word_offsets(at, offsets);
-        for &offset in core::hint::black_box(&*offsets) {
+    pub fn bit(&self, i: u32, hash: u64) -> bool {
+        let at = self.position(i, hash);
+        // SAFETY: the word of a position below 64·`units`.
+        let cell = unsafe { self.cell((at >> 6 << 3) as usize) };
+        M::word::<[u8; 8]>(cell, 0) >> (at & 63) & 1 != 0
+    }
+
+    /// Asks for the word that this probe falls in.
+    #[inline(always)]
+    pub(crate) fn prefetch_bit(&self, i: u32, hash: u64) {
+        prefetch(self.base.as_ptr().wrapping_add((self.position(i, hash) >> 6 << 3) as usize));
+    }
+
+    /// Positions of probe `i` (the last one for any i ≥ k) with eight hashes: below 64·`units`, by the invariant of
+    /// `Units` and that of [`Isa::fastrange`].
+    #[inline(always)]
+    fn positions<I: Isa>(&self, isa: I, i: u32, hashes: I::Hashes) -> I::Hashes {
+        let region = self.shape.stride * i.min(self.shape.k - 1) as u64;
+        isa.add(isa.fastrange(hashes, self.shape.span), isa.splat(region))
+    }
+
+    /// Bit j: whether the bit of probe `i` (the last one for any i ≥ k) with hash j is set.
+    #[inline(always)]
+    pub(crate) fn bits<I: Isa>(&self, isa: I, i: u32, hashes: I::Hashes) -> u8 {
+        let at = self.positions(isa, i, hashes);
+        // SAFETY: the words of positions below 64·`units`.
+        let words = unsafe { M::gather(isa, self.base.as_ptr(), isa.word_offsets(at)) };
+        isa.bits(words, at)
+    }
+
+    /// Asks for the words that these probes fall in.
+    #[inline(always)]
+    pub(crate) fn prefetch_bits<I: Isa>(&self, isa: I, i: u32, hashes: I::Hashes) {
+        let mut offsets = [0; 8];
+        isa.store(isa.word_offsets(self.positions(isa, i, hashes)), &mut offsets);
+        for &offset in through_memory(&offsets) {
             prefetch(self.base.as_ptr().wrapping_add(offset as usize));
         }
     }

@@ -178,18 +178,18 @@ impl Model {
 
     /// The most units a filter can have.
     ///
-    /// 2^32 blocks, since 32 bits of the digest choose one; 2^50 words for `Scattered`, which is 2^56 bits; 2^45 units
+    /// 2^32 − 8 blocks, since 32 bits of the digest choose one and the number of them is a 32-bit factor; 2^50 words for `Scattered`, which is 2^56 bits; 2^45 units
     /// for `Partitioned`, which keeps 32 regions within 2^56 bits.
     ///
     /// ```
     /// # use bloomline::sizing::Model;
-    /// assert_eq!(Model::Block { block_bits: 512, max_k: 16 }.max_units(), 1 << 32);
+    /// assert_eq!(Model::Block { block_bits: 512, max_k: 16 }.max_units(), (1 << 32) - 8);
     /// ```
     pub const fn max_units(self) -> u64 {
         match self {
             Self::Scattered => 1 << 50,
             Self::Partitioned => 1 << 45,
-            Self::Block { .. } | Self::Lanes { .. } => 1 << 32,
+            Self::Block { .. } | Self::Lanes { .. } => (1 << 32) - 8,
         }
     }
 

@@ -469,7 +469,7 @@ fn geometries_that_are_none_are_refused() {
     assert_eq!(refuse(Model::Partitioned, 640, 7), SizingError::BitsNotWholeUnits { bits: 640, unit_bits: 448 });
     assert_eq!(
         refuse(WORD, ((1 << 32) + 1) * 64, 4),
-        SizingError::TooManyBits { bits: ((1 << 32) + 1) * 64, max_bits: 1 << 38 }
+        SizingError::TooManyBits { bits: ((1 << 32) + 1) * 64, max_bits: ((1 << 32) - 8) * 64 }
     );
     let nothing = Model::Block { block_bits: 0, max_k: 4 };
     assert_eq!(nothing.size_for_fpr(1, 0.1).unwrap_err(), refuse(nothing, 64, 1));
