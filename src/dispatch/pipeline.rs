@@ -15,7 +15,7 @@
 //! survivors is prefetched when the filter is in DRAM.
 
 use crate::{
-    hash::{Digest, Probes, STEP, first_step},
+    hash::{Digest, Probes, next_probe},
     isa::{Isa, through_memory},
     layout::{Layout, UnitLayout, Walk},
     mem::{Memory, Plain, Ring, Shape, Slab, Units, UnitsMut},
@@ -180,7 +180,10 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
     #[inline(always)]
     fn insert_items<I: Isa>(isa: I, region: &mut Slab<'_, L::Unit>, items: &[u64]) {
         let k = region.k();
-        if items.len() > 1024 { region.prefetch(); }
+        // Enough of them to touch most lines.
+        if items.len() > 1024 {
+            region.prefetch();
+        }
         for &item in items {
             if let Some(cell) = region.pick(Digest(item)) {
                 L::insert::<I, Plain>(isa, cell, Digest(item), k);
@@ -200,8 +203,6 @@ const WINDOW: usize = 512;
 struct Survivors {
     /// Hash of the next probe.
     hash: [u64; WINDOW + 8],
-    /// What to add for the probe after that.
-    step: [u64; WINDOW + 8],
     /// Place in the window.
     key: [u64; WINDOW + 8],
 }
@@ -232,7 +233,6 @@ impl ByProbe {
         state: &mut Survivors,
     ) -> usize {
         let k = units.shape().k;
-        // The first probe needs no step, and half of the absent keys no second probe: steps are made for survivors.
         let mut alive = 0;
         for (g, group) in digests.iter().enumerate() {
             if PREFETCH && let Some(next) = next.get(g) {
@@ -241,16 +241,10 @@ impl ByProbe {
             let hash = isa.hashes(group);
             let keep = units.bits(isa, 0, hash);
             let lanes = isa.add(isa.words(&[0, 1, 2, 3, 4, 5, 6, 7]), isa.splat(8 * g as u64));
-            put(isa, &mut state.hash, alive, isa.compress(keep, hash));
+            let next = isa.compress(keep, isa.next_probe(hash));
+            put(isa, &mut state.hash, alive, next);
             put(isa, &mut state.key, alive, isa.compress(keep, lanes));
             alive += keep.count_ones() as usize;
-        }
-        for g in 0..alive.div_ceil(8) {
-            let hash = get(isa, &state.hash, g);
-            let step = isa.first_step(hash);
-            let next = isa.add(hash, step);
-            put(isa, &mut state.hash, 8 * g, next);
-            put(isa, &mut state.step, 8 * g, isa.add(step, isa.splat(STEP)));
             if PREFETCH && k > 1 {
                 units.prefetch_bits(isa, 1, next);
             }
@@ -260,12 +254,11 @@ impl ByProbe {
             alive = 0;
             // What is written lies at or before what was read.
             for g in 0..n.div_ceil(8) {
-                let (hash, step, key) = (get(isa, &state.hash, g), get(isa, &state.step, g), get(isa, &state.key, g));
+                let (hash, key) = (get(isa, &state.hash, g), get(isa, &state.key, g));
                 let in_use = 0xff_u8 >> (8 - (n - 8 * g).min(8));
                 let keep = units.bits(isa, probe, hash) & in_use;
-                let next = isa.compress(keep, isa.add(hash, step));
+                let next = isa.compress(keep, isa.next_probe(hash));
                 put(isa, &mut state.hash, alive, next);
-                put(isa, &mut state.step, alive, isa.compress(keep, isa.add(step, isa.splat(STEP))));
                 put(isa, &mut state.key, alive, isa.compress(keep, key));
                 alive += keep.count_ones() as usize;
                 if PREFETCH && probe + 1 < k {
@@ -290,32 +283,25 @@ impl ByProbe {
             if PREFETCH && let Some(next) = next.get(i) {
                 units.prefetch_bit(0, next.0);
             }
-            state.hash[alive] = digest.0;
+            let next = next_probe(digest.0);
+            state.hash[alive] = next;
             state.key[alive] = i as u64;
             alive += units.bit(0, digest.0) as usize;
         }
-        for i in 0..alive {
-            let (hash, step) = (state.hash[i], first_step(state.hash[i]));
-            state.hash[i] = hash.wrapping_add(step);
-            state.step[i] = step.wrapping_add(STEP);
-            if PREFETCH && k > 1 {
-                units.prefetch_bit(1, state.hash[i]);
-            }
-        }
         for probe in 1..k {
+            if PREFETCH {
+                for &hash in &state.hash[..alive] {
+                    units.prefetch_bit(probe, hash);
+                }
+            }
             let n = alive;
             alive = 0;
             for i in 0..n {
-                let (hash, step, key) = (state.hash[i], state.step[i], state.key[i]);
-                let next = hash.wrapping_add(step);
+                let (hash, key) = (state.hash[i], state.key[i]);
+                let next = next_probe(hash);
                 state.hash[alive] = next;
-                state.step[alive] = step.wrapping_add(STEP);
                 state.key[alive] = key;
-                let hit = units.bit(probe, hash);
-                alive += hit as usize;
-                if PREFETCH && probe + 1 < k {
-                    units.prefetch_bit(probe + 1, next);
-                }
+                alive += units.bit(probe, hash) as usize;
             }
         }
         alive
@@ -338,7 +324,7 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
         digests: &[Digest],
         out: &mut [u64],
     ) {
-        let mut state = Survivors { hash: [0; WINDOW + 8], step: [0; WINDOW + 8], key: [0; WINDOW + 8] };
+        let mut state = Survivors { hash: [0; WINDOW + 8], key: [0; WINDOW + 8] };
         if PREFETCH {
             for digest in digests.iter().take(WINDOW) {
                 units.prefetch_bit(0, digest.0);

@@ -23,6 +23,7 @@ use core::fmt;
 ///
 /// # Invariants
 /// A table is reachable through [`Kernels::of`] alone, which gives the table of an available level.
+#[expect(clippy::type_complexity, reason = "the signatures are the table; names for them would have to be looked up")]
 pub(crate) struct Kernels<L: Layout, M: Memory> {
     level: Level,
     contains: unsafe fn(&Units<'_, M, L::Unit>, Digest) -> bool,
@@ -185,7 +186,8 @@ macro_rules! tables {
             /// The table of `level`, or of the best level below when this machine lacks it, so that no value of `Level`
             /// can reach an instruction that is not there.
             pub(crate) fn of(level: Level) -> &'static Self {
-                let level = if level.is_available() { level } else { Level::best().min(level) };
+                let level = Level::available().iter().copied().filter(|&below| below <= level).max();
+                let level = level.unwrap_or(Level::Scalar);
                 match level {
                     $( $(#[$cfg])? Level::$level => $module::table(), )*
                     #[allow(unreachable_patterns, reason = "the levels of other architectures")]

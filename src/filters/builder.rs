@@ -136,24 +136,19 @@ impl<L: Layout, H: KeyHasher> Builder<L, H> {
         Ok(self.sized()?.bits / 8)
     }
 
-    fn parts(self) -> Result<(Owned<L::Unit>, Geometry, Design, H, Level), BuildError> {
-        let geometry = self.sized()?;
-        let bytes = geometry.bits / 8;
-        if bytes > self.cap {
-            return Err(AllocError::OverCap { bytes, cap: self.cap }.into());
-        }
-        let design = Design { keys: self.keys, fpr: L::MODEL.fpr(self.keys, geometry) };
-        Ok((owned::<L>(geometry)?, geometry, design, self.hasher, self.level))
-    }
-
     /// Makes the filter, empty.
     ///
     /// # Errors
     /// When there is no such size, when it is over the cap, or when the system has no memory for it; all before anything
     /// is allocated but the last.
     pub fn build(self) -> Result<Filter<L, Owned<L::Unit>, H>, BuildError> {
-        let (store, geometry, design, hasher, level) = self.parts()?;
-        Ok(Filter::from_parts(store, geometry, design, hasher, level))
+        let geometry = self.sized()?;
+        let bytes = geometry.bits / 8;
+        if bytes > self.cap {
+            return Err(AllocError::OverCap { bytes, cap: self.cap }.into());
+        }
+        let design = Design { keys: self.keys, fpr: L::MODEL.fpr(self.keys, geometry) };
+        Ok(Filter::from_parts(owned::<L>(geometry)?, geometry, design, self.hasher, self.level))
     }
 
     /// Makes a filter that many threads may fill, empty.

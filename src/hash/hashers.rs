@@ -1,6 +1,7 @@
 //! The hashers, and their names on the wire.
 
 use super::Digest;
+use alloc::boxed::Box;
 use blake2::{
     Blake2bMac,
     digest::{FixedOutput, KeyInit, Update, consts::U8},
@@ -126,7 +127,8 @@ seeded! {
 /// ```
 #[derive(Clone)]
 pub struct Blake2b {
-    keyed: Blake2bMac<U8>,
+    // Elsewhere: it is larger than all other hashers together, and a filter should not grow by it.
+    keyed: Box<Blake2bMac<U8>>,
     check: u64,
 }
 
@@ -158,7 +160,7 @@ impl Blake2b {
         if key.is_empty() || key.len() > Self::MAX_KEY_BYTES {
             return Err(error);
         }
-        let keyed = Blake2bMac::<U8>::new_from_slice(key).map_err(|_| error)?;
+        let keyed = Box::new(Blake2bMac::<U8>::new_from_slice(key).map_err(|_| error)?);
         let mut hasher = Self { keyed, check: 0 };
         hasher.check = hasher.digest_of(b"bloomline: which key is this?").0;
         Ok(hasher)
@@ -186,7 +188,7 @@ impl KeyHasher for Blake2b {
 
 impl ByteHasher for Blake2b {
     fn digest_of(&self, key: &[u8]) -> Digest {
-        let mut state = self.keyed.clone();
+        let mut state = (*self.keyed).clone();
         state.update(key);
         Digest(u64::from_le_bytes(state.finalize_fixed().into()))
     }

@@ -17,8 +17,8 @@ mod probes;
 
 pub use hashers::{AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Xxh3, Xxh64};
 pub use key::{Hashes, KeyBytes};
+pub(crate) use probes::{INCREMENT, MULTIPLIER, next_probe};
 pub use probes::{Probes, fastrange};
-pub(crate) use probes::{STEP, first_step};
 
 /// The hash of a key: 64 bits, computed once and probed everywhere.
 ///
@@ -43,5 +43,5 @@ pub(crate) const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 33)
 }
 
-/// The multipliers of [`mix`], for the vector form of it.
-pub(crate) const MIX: [u64; 2] = [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53];
+/// The multipliers of [`mix`].
+const MIX: [u64; 2] = [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53];

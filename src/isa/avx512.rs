@@ -8,7 +8,7 @@
 use super::{Isa, NINE, SIX, ops};
 use crate::{
     block::Line,
-    hash::{Digest, MIX},
+    hash::{Digest, INCREMENT, MULTIPLIER},
 };
 use core::arch::x86_64::*;
 
@@ -225,11 +225,9 @@ macro_rules! shared_ops {
             fn splat(x: u64) -> __m512i {
                 _mm512_set1_epi64(x as i64)
             }
-            fn first_step(h: __m512i) -> __m512i {
-                let fold = |x| _mm512_xor_si512(x, _mm512_srli_epi64::<33>(x));
-                let h = _mm512_mullo_epi64(fold(h), _mm512_set1_epi64(MIX[0] as i64));
-                let h = _mm512_mullo_epi64(fold(h), _mm512_set1_epi64(MIX[1] as i64));
-                _mm512_or_si512(fold(h), _mm512_set1_epi64(1))
+            fn next_probe(h: __m512i) -> __m512i {
+                let product = _mm512_mullo_epi64(h, _mm512_set1_epi64(MULTIPLIER as i64));
+                _mm512_add_epi64(product, _mm512_set1_epi64(INCREMENT as i64))
             }
             fn fastrange(h: __m512i, n: u64) -> __m512i {
                 multiply_high(h, n)

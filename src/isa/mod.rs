@@ -105,8 +105,8 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     fn add(self, a: Self::Hashes, b: Self::Hashes) -> Self::Hashes;
     /// The same number in each lane.
     fn splat(self, x: u64) -> Self::Hashes;
-    /// The first step of double hashing, [`crate::hash::Probes`], lane by lane.
-    fn first_step(self, h: Self::Hashes) -> Self::Hashes;
+    /// The next probe hash, as in [`crate::hash::Probes`], lane by lane.
+    fn next_probe(self, h: Self::Hashes) -> Self::Hashes;
     /// `crate::hash::fastrange(h, n)`, lane by lane.
     fn fastrange(self, h: Self::Hashes, n: u64) -> Self::Hashes;
     /// The hashes whose bit in `keep` is set, moved together to the front.
@@ -325,8 +325,8 @@ macro_rules! hashes_as_arrays {
             [x; 8]
         }
         #[inline(always)]
-        fn first_step(self, h: [u64; 8]) -> [u64; 8] {
-            h.map(crate::hash::first_step)
+        fn next_probe(self, h: [u64; 8]) -> [u64; 8] {
+            h.map(crate::hash::next_probe)
         }
         #[inline(always)]
         fn fastrange(self, h: [u64; 8], n: u64) -> [u64; 8] {

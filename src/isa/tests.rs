@@ -83,7 +83,7 @@ fn same_as_scalar<I: Isa>(isa: I) {
         assert_eq!(out(w), line);
         assert_eq!(out(isa.splat(h)), [h; 8]);
         assert_eq!(out(isa.add(v, w)), Scalar.add(raw, line));
-        assert_eq!(out(isa.first_step(v)), Scalar.first_step(raw));
+        assert_eq!(out(isa.next_probe(v)), Scalar.next_probe(raw));
         for n in [1, 2, 1_000_003, u32::MAX as u64, 1 << 32, (1 << 40) + 12_345, u64::MAX, h, h >> 20] {
             assert_eq!(out(isa.fastrange(v, n)), Scalar.fastrange(raw, n), "{n}");
             assert_eq!(out(isa.fastrange(isa.splat(u64::MAX), n)), [n - 1; 8], "{n}");

@@ -14,19 +14,9 @@ fn scaled(hash: u64, width: u32, n: u64) -> u64 {
     ((u128::from(hash) * u128::from(n)) >> width) as u64
 }
 
-/// Double hashing with a growing step.
+/// The digest, then a linear congruential sequence from it.
 fn probes(h: u64) -> impl Iterator<Item = u64> {
-    let mut step = h;
-    step = (step ^ (step >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    step = (step ^ (step >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    step = (step ^ (step >> 33)) | 1;
-    let mut hash = h;
-    std::iter::repeat_with(move || {
-        let probe = hash;
-        hash = hash.wrapping_add(step);
-        step = step.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        probe
-    })
+    std::iter::successors(Some(h), |&h| Some(h.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// The bits that a digest means.

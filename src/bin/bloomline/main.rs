@@ -5,20 +5,20 @@
 //! A subcommand is a struct of arguments and `run(&args, out) -> Result<Outcome, Failure>`: it writes its results to
 //! `out`, never to stdout itself, so that a closed pipe ends it quietly.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "its arguments are settled; it joins `Command` with the layouts"))]
+mod check;
 mod compare;
 mod failure;
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod keys;
 mod machine;
+mod measure;
 mod names;
 mod numbers;
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod pin;
 mod plan;
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod progress;
 mod report;
+mod stage;
+mod subject;
 mod table;
 
 use std::ffi::OsString;
@@ -49,6 +49,8 @@ enum Command {
     Machine(machine::Args),
     /// Size every layout for a number of keys and a rate
     Plan(plan::Args),
+    /// Build every layout on the same keys, check it, and measure it beside the limit of this machine's memory
+    Compare(compare::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -56,6 +58,8 @@ enum Command {
 enum Outcome {
     /// Exit 0.
     Done,
+    /// Exit 1: a check failed.
+    Failed,
 }
 
 fn main() -> ExitCode {
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
     });
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => {
             // What is still buffered has no reader: dropping the writer would only try again.
             let _ = out.into_parts();
@@ -98,6 +103,7 @@ fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outc
     match cli.command {
         Command::Machine(args) => machine::run(&args, out),
         Command::Plan(args) => plan::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
     }
 }
 

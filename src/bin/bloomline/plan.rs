@@ -146,7 +146,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
         memory_cap_bytes: machine.memory_cap(),
         layouts,
     };
-    if args.json { report::write_json(out, &report)? } else { write!(out, "{}", text(&report, target))? }
+    if args.json {
+        report::write_json(out, &report)?
+    } else {
+        write!(out, "{}", text(&report, target))?
+    }
     Ok(Outcome::Done)
 }
 

@@ -1,0 +1,148 @@
+//! What a measured rate of false positives must lie between.
+//!
+//! A formula gives the expectation over filters and queries. One filter's own rate differs from it (which bits its keys
+//! share is luck), and so does the share of hits among a finite number of queries. Both variances are counted; a rate
+//! that is over [`SIGMAS`] standard deviations off means that the filter or the formula is wrong.
+
+use bloomline::sizing::{Geometry, Model};
+
+/// Standard deviations: by luck, one check in 16,000 is further off.
+const SIGMAS: f64 = 4.0;
+
+/// Bytes of a filter that are enough to estimate how much its blocks differ.
+const ENOUGH: usize = 16 << 20;
+
+/// The range of the measured rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Range {
+    /// For an expected rate, the variance of a filter's own rate around it, and so many queries.
+    ///
+    /// Where hardly any hit is expected a normal distribution says little: there is room for four hits more.
+    pub(crate) fn new(expected: f64, variance: f64, queries: u64) -> Self {
+        let queries = queries.max(1) as f64;
+        let width = SIGMAS * (variance + expected * (1.0 - expected) / queries).sqrt();
+        Self { low: (expected - width - 4.0 / queries).max(0.0), high: (expected + width + 4.0 / queries).min(1.0) }
+    }
+
+    pub(crate) fn holds(self, measured: f64) -> bool {
+        self.low <= measured && measured <= self.high
+    }
+}
+
+/// The variance of the rates of filters with n keys, of which this is one.
+///
+/// * Scattered: the bits that are set after kn throws into m have a variance of m·e^−c·(1 − (1 + c)·e^−c), c = kn/m
+///   (occupancy, Kolchin et al. 1978), and the rate is the k-th power of their share. So in each region of
+///   `partitioned`, with c = kn/m and m/k bits.
+/// * Blocks: the rate is a mean over z blocks; the variance of their rates in this filter, divided by z. Their loads
+///   are not quite independent (they add up to n), which makes the true variance a little smaller.
+pub(crate) fn variance(model: Model, g: Geometry, keys: u64, bytes: &[u8]) -> f64 {
+    let m = g.bits as f64;
+    let k = f64::from(g.k);
+    let load = k * keys as f64 / m;
+    let empty = (-load).exp();
+    let of_share = |cells: f64| (empty * (1.0 - (1.0 + load) * empty) / cells).max(0.0);
+    let share = 1.0 - empty;
+    // The variance of share^k to first order.
+    let of_power = |of_share: f64| (k * share.powf(k - 1.0)).powi(2) * of_share;
+    match model {
+        Model::Scattered => of_power(of_share(m)),
+        Model::Partitioned => of_power(of_share(m / k)) / k,
+        Model::Block { block_bits, .. } => {
+            let rate = |block: &[u8]| (f64::from(ones(block)) / f64::from(block_bits)).powi(g.k.cast_signed());
+            of_mean(bytes, block_bits as usize / 8, rate)
+        }
+        Model::Lanes { lanes, lane_bits } => {
+            let share = |lane: &[u8]| f64::from(ones(lane)) / f64::from(lane_bits);
+            let rate = |block: &[u8]| block.chunks(lane_bits as usize / 8).map(share).product();
+            of_mean(bytes, (lanes * lane_bits) as usize / 8, rate)
+        }
+        // A model that is not known here: no bound but that of any rate.
+        _ => 0.25,
+    }
+}
+
+fn ones(bytes: &[u8]) -> u32 {
+    bytes.iter().map(|byte| byte.count_ones()).sum()
+}
+
+/// The variance of the mean over all blocks, from (at most [`ENOUGH`] bytes of) them.
+fn of_mean(bytes: &[u8], block: usize, rate: impl Fn(&[u8]) -> f64) -> f64 {
+    let blocks = (bytes.len() / block.max(1)).max(1) as f64;
+    let (mut count, mut sum, mut squares) = (0.0_f64, 0.0, 0.0);
+    for block in bytes[..bytes.len().min(ENOUGH)].chunks_exact(block.max(1)) {
+        let rate = rate(block);
+        (count, sum, squares) = (count + 1.0, sum + rate, squares + rate * rate);
+    }
+    if count < 2.0 {
+        return 0.25;
+    }
+    let variance = (squares - sum * sum / count) / (count - 1.0);
+    variance.max(0.0) / blocks
+}
+
+/// The variance of the mean of some measured rates, from the rates themselves.
+pub(crate) fn variance_of_mean(rates: &[f64]) -> f64 {
+    let n = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / n;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+    if n < 2.0 { 0.25 } else { squares / (n - 1.0) / n }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Digests;
+    use crate::subject;
+    use bloomline::LayoutKind;
+    use bloomline::hash::Xxh3;
+
+    #[test]
+    fn ranges() {
+        let range = Range::new(0.01, 0.0, 1_000_000);
+        assert!(range.holds(0.01) && range.holds(0.0103) && !range.holds(0.0105) && !range.holds(0.0095));
+        // A wide filter variance widens it; a rate that is not met in a lifetime allows a handful of hits.
+        assert!(Range::new(0.01, 1e-6, 1_000_000).holds(0.0135));
+        let rare = Range::new(1e-12, 0.0, 1_000_000);
+        assert!(rare.holds(0.0) && rare.holds(4e-6) && !rare.holds(6e-6));
+        assert_eq!(Range::new(0.5, 1.0, 1), Range { low: 0.0, high: 1.0 });
+    }
+
+    /// The own rates of 200 filters of every layout scatter as the variance says.
+    #[test]
+    fn the_variance_is_that_of_filters() {
+        const KEYS: u64 = 2_000;
+        for &kind in LayoutKind::ALL {
+            let geometry = kind.model().size_for_bits_per_key(KEYS, 8.0).unwrap();
+            let expected = kind.model().fpr(KEYS, geometry);
+            let (mut rates, mut told) = (Vec::new(), 0.0);
+            for seed in 0..200 {
+                let digests = Digests::new(seed);
+                let mut filter = subject::new(kind, KEYS, geometry, Xxh3::default()).unwrap();
+                let members: Vec<_> = (0..KEYS).map(|i| digests.member(i)).collect();
+                filter.insert_batch(&members);
+                let absent: Vec<_> = (0..50_000).map(|i| digests.absent(i)).collect();
+                rates.push(filter.batch(&absent) as f64 / 50_000.0);
+                told += variance(kind.model(), geometry, KEYS, filter.bytes()) / 200.0;
+            }
+            let seen = variance_of_mean(&rates) * 200.0 - expected * (1.0 - expected) / 50_000.0;
+            // A variance from 200 values has a relative deviation of 10 %.
+            assert!(told > seen * 0.6 && told < seen * 2.0, "{kind}: told {told:e}, seen {seen:e}");
+            let mean = rates.iter().sum::<f64>() / 200.0;
+            assert!(Range::new(expected, told / 200.0, 200 * 50_000).holds(mean), "{kind}: {mean} {expected}");
+        }
+    }
+
+    #[test]
+    fn few_blocks_tell_nothing() {
+        let model = Model::Block { block_bits: 512, max_k: 16 };
+        assert_eq!(variance(model, Geometry { bits: 512, k: 6 }, 5, &[0xff; 64]), 0.25);
+        assert_eq!(variance_of_mean(&[0.5]), 0.25);
+        assert_eq!(variance_of_mean(&[0.5, 0.5]), 0.0);
+    }
+}
