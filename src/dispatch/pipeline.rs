@@ -180,6 +180,7 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
     #[inline(always)]
     fn insert_items<I: Isa>(isa: I, region: &mut Slab<'_, L::Unit>, items: &[u64]) {
         let k = region.k();
+        if items.len() > 1024 { region.prefetch(); }
         for &item in items {
             if let Some(cell) = region.pick(Digest(item)) {
                 L::insert::<I, Plain>(isa, cell, Digest(item), k);

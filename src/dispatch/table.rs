@@ -143,7 +143,7 @@ macro_rules! tables {
                     ) {
                         let mut full = full;
                         L::Walk::partition($token, shape, units, digests, log2, |run, item| {
-                            parts.push(run, item, &mut full)
+                            parts.push($token, run, item, &mut full)
                         });
                     }
                     $(#[$feature])?

@@ -6,7 +6,10 @@
 //! line at a time merged into one register of 64 bytes. Only Cannon Lake, one chip of 2018, has vbmi without bitalg.
 
 use super::{Isa, NINE, SIX, ops};
-use crate::hash::{Digest, MIX};
+use crate::{
+    block::Line,
+    hash::{Digest, MIX},
+};
 use core::arch::x86_64::*;
 
 /// Proof of AVX-512 f, bw, dq and vl.
@@ -107,6 +110,17 @@ macro_rules! shared_ops {
         type Line = __m512i;
         type Hashes = __m512i;
 
+        #[inline(always)]
+        unsafe fn stream(self, to: *mut Line, line: &Line, last: u64) {
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn op(to: *mut Line, line: &Line, last: u64) {
+                // SAFETY: the caller's promise: 64 writable bytes, aligned to 64.
+                unsafe { _mm512_stream_si512(to.cast(), _mm512_mask_set1_epi64(load(&line.0), 0x80, last as i64)) };
+            }
+            // SAFETY: `self` proves the features; the rest is the caller's promise.
+            unsafe { op(to, line, last) }
+        }
         #[inline(always)]
         unsafe fn gather(self, base: *const u8, offsets: __m512i) -> __m512i {
             #[inline]

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room, used or not on this target")]
 
-use crate::hash::Digest;
+use crate::{block::Line, hash::Digest};
 
 mod scalar;
 pub(crate) use scalar::Scalar;
@@ -132,6 +132,33 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         self.words(&core::array::from_fn(word))
     }
 
+    /// Writes a line with `last` as its last word past the caches, where there is a way to.
+    ///
+    /// Such stores are weakly ordered; the thread that made them sees them in order.
+    ///
+    /// # Safety
+    /// `to` is valid for writing a line, and aligned as one.
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut Line, line: &Line, last: u64) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use core::arch::x86_64::*;
+            let (from, to) = (line.0.as_ptr().cast::<__m128i>(), to.cast::<__m128i>());
+            for i in 0..3 {
+                // SAFETY: the caller's promise for `to`; a `Line` is 64 readable bytes, aligned to 64. SSE2 is baseline.
+                unsafe { _mm_stream_si128(to.add(i), _mm_load_si128(from.add(i))) };
+            }
+            // SAFETY: as above.
+            unsafe { _mm_stream_si128(to.add(3), _mm_set_epi64x(last as i64, line.0[6] as i64)) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [words @ .., _] = line.0;
+            to.write(Line([words[0], words[1], words[2], words[3], words[4], words[5], words[6], last]));
+        }
+    }
+
     /// Byte j has bit i set when position (digests[j]·multiplier >> SIX[i]) & 63 of words[j] is set. Only the low
     /// `probes` bits of each byte have a meaning.
     #[inline(always)]
@@ -199,6 +226,23 @@ pub(crate) fn prefetch(p: *const u8) {
     // SAFETY: a prefetch never faults, whatever the address; it writes no register and no memory.
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{}]", in(reg) p, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = p;
+}
+
+/// Asks for the line at `p` to be brought to the second level of cache. A hint: any address will do.
+#[inline(always)]
+pub(crate) fn prefetch_l2(p: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: as in `prefetch`.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(p.cast());
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as in `prefetch`.
+    unsafe {
+        core::arch::asm!("prfm pldl2keep, [{}]", in(reg) p, options(nostack, readonly, preserves_flags));
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = p;

@@ -3,7 +3,7 @@
 use crate::{
     block::Unit,
     hash::{Digest, fastrange},
-    isa::{Isa, prefetch, through_memory},
+    isa::{Isa, prefetch, prefetch_l2, through_memory},
 };
 use core::{fmt, marker::PhantomData, ptr::NonNull, sync::atomic::Ordering::Relaxed};
 
@@ -450,6 +450,14 @@ impl<'a, U: Unit> Slab<'a, U> {
     /// The units from number `first` on, of a filter of `units` units with `k` probes.
     pub(crate) fn new(cells: &'a mut [U], first: usize, units: usize, k: u32) -> Self {
         Self { cells, first, units, k }
+    }
+
+    /// Asks for the whole region, line after line: a stream, where the insertions would miss at random.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        for line in self.cells.chunks(64 / U::BYTES) {
+            prefetch_l2(line.as_ptr().cast());
+        }
     }
 
     /// Probes for each key.

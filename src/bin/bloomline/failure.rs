@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use bloomline::error::{BuildError, LevelError};
+
 use crate::keys::KeyError;
 use crate::names::UnknownName;
 use crate::pin::PinError;
@@ -21,6 +23,10 @@ pub(crate) enum Failure {
     Pin(PinError),
     /// A name stands for nothing.
     Name(UnknownName),
+    /// This machine lacks a level.
+    Level(LevelError),
+    /// There is no such filter, or no memory for it.
+    Size { what: &'static str, source: BuildError },
     /// A report can't be saved.
     Save { path: PathBuf, source: io::Error },
     /// The results can't be written.
@@ -99,6 +105,8 @@ impl fmt::Display for Failure {
             Self::Keys(error) => error.fmt(f),
             Self::Pin(error) => error.fmt(f),
             Self::Name(error) => error.fmt(f),
+            Self::Level(error) => error.fmt(f),
+            Self::Size { what, source } => write!(f, "{what}: {source}"),
             Self::Save { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Self::Output(error) => write!(f, "cannot write the results: {error}"),
         }
@@ -112,6 +120,8 @@ impl Error for Failure {
             Self::Keys(error) => Some(error),
             Self::Pin(error) => Some(error),
             Self::Name(error) => Some(error),
+            Self::Level(error) => Some(error),
+            Self::Size { source, .. } => Some(source),
             Self::Output(error) | Self::Save { source: error, .. } => Some(error),
         }
     }
@@ -132,6 +142,12 @@ impl From<KeyError> for Failure {
 impl From<UnknownName> for Failure {
     fn from(error: UnknownName) -> Self {
         Self::Name(error)
+    }
+}
+
+impl From<LevelError> for Failure {
+    fn from(error: LevelError) -> Self {
+        Self::Level(error)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bloomline::Level;
 use bloomline::machine::{Cache, Machine};
 use serde::Serialize;
 
@@ -35,7 +36,8 @@ struct Report<'a> {
     cgroup_limit_bytes: Option<u64>,
     memory_cap_bytes: u64,
     assumed: &'a [&'static str],
-    // Levels available and chosen: here, and as lines of `text`.
+    levels_available: Vec<&'static str>,
+    level_chosen: &'static str,
 }
 
 impl<'a> Report<'a> {
@@ -58,6 +60,8 @@ impl<'a> Report<'a> {
             cgroup_limit_bytes: machine.cgroup_limit_bytes,
             memory_cap_bytes: machine.memory_cap(),
             assumed: &machine.assumed,
+            levels_available: Level::available().iter().map(|level| level.name()).collect(),
+            level_chosen: Level::get().name(),
         }
     }
 }
@@ -78,6 +82,11 @@ fn text(machine: &Machine) -> String {
     let guest = if machine.virtual_machine { ", virtual machine" } else { "" };
     let mut text = line("processor", &format!("{model}{guest}"));
     text += &line("CPUs", &format!("{}, of which usable {}", machine.logical_cpus, machine.usable_cpus));
+    let levels: Vec<&str> = Level::available().iter().map(|level| level.name()).collect();
+    let chosen = Level::get();
+    let by = if chosen == Level::best() { "the best" } else { "asked for by BLOOMLINE_ISA" };
+    text += &line("levels", &levels.join(", "));
+    text += &line("level chosen", &format!("{chosen} ({by})"));
 
     let mut caches = Table::new([
         ("cache", Align::Left),

@@ -11,7 +11,6 @@ mod failure;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod keys;
 mod machine;
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 mod names;
 mod numbers;
 #[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
@@ -46,8 +45,10 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Show this computer as filters see it: caches, pages, memory
+    /// Show this computer as filters see it: caches, pages, memory, instruction sets
     Machine(machine::Args),
+    /// Size every layout for a number of keys and a rate
+    Plan(plan::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -93,8 +94,10 @@ fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outc
             return Err(Failure::usage(&error, command));
         }
     };
+    names::check_environment()?;
     match cli.command {
         Command::Machine(args) => machine::run(&args, out),
+        Command::Plan(args) => plan::run(&args, out),
     }
 }
 

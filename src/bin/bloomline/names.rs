@@ -3,6 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
+use bloomline::error::LevelError;
+use bloomline::{LayoutKind, Level};
+
+use crate::Failure;
+
 /// A name that is none of the known ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownName {
@@ -33,6 +38,41 @@ pub(crate) fn find(kind: &'static str, given: &str, known: &[&str]) -> Result<us
         nearest: nearest(given, known).map(str::to_owned),
         known: known.iter().map(|&name| name.to_owned()).collect(),
     })
+}
+
+/// The layouts of these names, in the order of the list of layouts; all of them when no name is given.
+pub(crate) fn layouts(names: &[String]) -> Result<Vec<LayoutKind>, UnknownName> {
+    let known: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
+    let chosen = names.iter().map(|name| find("layout", name, &known)).collect::<Result<Vec<_>, _>>()?;
+    let wanted = |(i, &kind): (usize, &LayoutKind)| (names.is_empty() || chosen.contains(&i)).then_some(kind);
+    Ok(LayoutKind::ALL.iter().enumerate().filter_map(wanted).collect())
+}
+
+/// The levels of these names, ascending; those of this machine up to the chosen one when no name is given.
+pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>, Failure> {
+    if names.is_empty() {
+        return Ok(Level::available().iter().copied().filter(|&level| level <= Level::get()).collect());
+    }
+    let known = Level::ALL.map(Level::name);
+    let mut levels = Vec::new();
+    for name in names {
+        levels.push(Level::ALL[find("level", name, &known)?].checked()?);
+    }
+    levels.sort_unstable();
+    levels.dedup();
+    Ok(levels)
+}
+
+/// The level that `BLOOMLINE_ISA` asks for is one, and this machine has it.
+pub(crate) fn check_environment() -> Result<(), Failure> {
+    const VARIABLE: &str = "BLOOMLINE_ISA";
+    let in_variable = |error: LevelError| Failure::Usage(format!("{VARIABLE}: {error}"));
+    match std::env::var_os(VARIABLE) {
+        Some(name) if name.to_str().is_none() => {
+            Err(in_variable(LevelError::Unknown { name: name.to_string_lossy().into_owned() }))
+        }
+        _ => Level::from_env().map(drop).map_err(in_variable),
+    }
 }
 
 /// The known name that `given` most likely means: few slips away from it, or the beginning of it.

@@ -1,6 +1,17 @@
 //! `bloomline plan`: every layout sized for a number of keys and a rate.
 
+use std::io::Write;
+
+use bloomline::LayoutKind;
+use bloomline::error::SizingError;
+use bloomline::machine::Machine;
+use bloomline::sizing::Geometry;
+use serde::Serialize;
+
+use crate::names;
 use crate::numbers;
+use crate::table::{self, Align, Table};
+use crate::{Failure, Outcome, report};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("target").required(true))]
@@ -20,6 +31,143 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What filters are sized by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    Fpr(f64),
+    BitsPerKey(f64),
+}
+
+impl Target {
+    /// The size of a layout for so many keys.
+    pub(crate) fn size(self, kind: LayoutKind, keys: u64) -> Result<Geometry, SizingError> {
+        match self {
+            Self::Fpr(fpr) => kind.model().size_for_fpr(keys, fpr),
+            Self::BitsPerKey(bits) => kind.model().size_for_bits_per_key(keys, bits),
+        }
+    }
+
+    /// `1 % false positives`, `10 bits per key`.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Fpr(fpr) => format!("{} false positives", table::percent(fpr)),
+            Self::BitsPerKey(bits) => format!("{bits} bits per key"),
+        }
+    }
+}
+
+/// The report. Field names are promised to scripts.
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    keys: u64,
+    fpr: Option<f64>,
+    bits_per_key: Option<f64>,
+    /// The most that one filter may take when it is built, unless the builder is told otherwise.
+    memory_cap_bytes: u64,
+    layouts: Vec<Row>,
+}
+
+/// A layout: its size, or why there is none.
+#[derive(Debug, Default, Serialize)]
+struct Row {
+    layout: &'static str,
+    bits: Option<u64>,
+    k: Option<u32>,
+    bytes: Option<u64>,
+    bits_per_key: Option<f64>,
+    fpr_expected: Option<f64>,
+    tier: Option<&'static str>,
+    over_memory_cap: Option<bool>,
+    error: Option<String>,
+}
+
+impl Row {
+    fn new(kind: LayoutKind, keys: u64, target: Target, machine: &Machine) -> Result<Self, SizingError> {
+        let geometry = target.size(kind, keys)?;
+        let bytes = geometry.bits / 8;
+        Ok(Self {
+            layout: kind.name(),
+            bits: Some(geometry.bits),
+            k: Some(geometry.k),
+            bytes: Some(bytes),
+            bits_per_key: Some(geometry.bits as f64 / keys as f64),
+            fpr_expected: Some(kind.model().fpr(keys, geometry)),
+            tier: Some(machine.tier(bytes).name()),
+            over_memory_cap: Some(bytes > machine.memory_cap()),
+            error: None,
+        })
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let mut cells = vec![self.layout.to_owned()];
+        match (&self.error, self.bits, self.k, self.bytes, self.bits_per_key, self.fpr_expected, self.tier) {
+            (None, Some(bits), Some(k), Some(bytes), Some(per_key), Some(fpr), Some(tier)) => {
+                let note = if self.over_memory_cap == Some(true) { "over the memory cap" } else { "" };
+                cells.extend([table::count(bits), k.to_string(), table::bytes(bytes), format!("{per_key:.2}")]);
+                cells.extend([table::percent(fpr), tier.to_owned(), note.to_owned()]);
+            }
+            (error, ..) => {
+                cells.resize(7, String::from("-"));
+                cells.push(error.clone().unwrap_or_default());
+            }
+        }
+        cells
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    let machine = Machine::get();
+    let kinds = names::layouts(&args.layouts)?;
+    let target = match (args.fpr, args.bits_per_key) {
+        (_, Some(bits)) => Target::BitsPerKey(bits),
+        (fpr, None) => Target::Fpr(fpr.unwrap_or(0.01)),
+    };
+    let mut refused = None;
+    let mut layouts = Vec::new();
+    for kind in kinds {
+        layouts.push(Row::new(kind, args.keys, target, machine).unwrap_or_else(|error| {
+            let row = Row { layout: kind.name(), error: Some(error.to_string()), ..Row::default() };
+            refused.get_or_insert(error);
+            row
+        }));
+    }
+    // A table of reasons alone is no answer.
+    if let Some(error) = refused.filter(|_| layouts.iter().all(|row| row.error.is_some())) {
+        return Err(Failure::Size { what: "no layout has a size", source: error.into() });
+    }
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        keys: args.keys,
+        fpr: args.fpr,
+        bits_per_key: args.bits_per_key,
+        memory_cap_bytes: machine.memory_cap(),
+        layouts,
+    };
+    if args.json { report::write_json(out, &report)? } else { write!(out, "{}", text(&report, target))? }
+    Ok(Outcome::Done)
+}
+
+fn text(report: &Report, target: Target) -> String {
+    let mut rows = Table::new([
+        ("layout", Align::Left),
+        ("bits m", Align::Right),
+        ("k", Align::Right),
+        ("size", Align::Right),
+        ("bits/key", Align::Right),
+        ("fpr expected", Align::Right),
+        ("tier", Align::Left),
+        ("", Align::Left),
+    ]);
+    report.layouts.iter().for_each(|row| rows.push(row.cells()));
+    let mut text = format!("{} keys at {}\n\n{rows}", table::count(report.keys), target.text());
+    if report.layouts.iter().any(|row| row.over_memory_cap == Some(true)) {
+        let cap = table::bytes(report.memory_cap_bytes);
+        text += &format!("\nThe memory cap here is {cap} for one filter; a builder can be given another.\n");
+    }
+    text
 }
 
 #[cfg(test)]

@@ -22,10 +22,20 @@ impl Table {
         Self { columns: columns.map(|(name, align)| (name.to_owned(), align)).to_vec(), rows: Vec::new() }
     }
 
+    /// Adds a column on the right.
+    pub(crate) fn column(&mut self, name: &str, align: Align) {
+        self.columns.push((name.to_owned(), align));
+    }
+
     /// Adds a row; cells that are missing stay empty.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        debug_assert!(N <= self.columns.len(), "more cells than columns");
-        self.rows.push(cells.to_vec());
+        self.push(cells.to_vec());
+    }
+
+    /// Adds a row of as many cells as there are; cells that are missing stay empty.
+    pub(crate) fn push(&mut self, cells: Vec<String>) {
+        debug_assert!(cells.len() <= self.columns.len(), "more cells than columns");
+        self.rows.push(cells);
     }
 }
 
@@ -65,7 +75,6 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// A number with its thousands set apart: `1,234,567`.
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `plan` and `compare`"))]
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -76,6 +85,20 @@ pub(crate) fn count(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A share in per cent with three significant digits: `1.00 %`, `0.0819 %`, `1.20e-7 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value == 0.0 {
+        return "0 %".to_owned();
+    }
+    if value < 1e-4 {
+        return format!("{value:.2e} %");
+    }
+    // What rounds up to the next power of ten has a digit less.
+    let decimals = (2 - (value * 1.0005).log10().floor() as i32).max(0) as usize;
+    format!("{value:.decimals$} %")
 }
 
 #[cfg(test)]
@@ -109,6 +132,15 @@ split-block  1,024
         ] {
             assert_eq!(bytes(size), text);
         }
+    }
+
+    #[test]
+    fn percents() {
+        let cases = [(0.01, "1.00 %"), (0.00819, "0.819 %"), (0.0187, "1.87 %"), (0.5, "50.0 %"), (1e-9, "1.00e-7 %")];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text);
+        }
+        assert_eq!((percent(0.0).as_str(), percent(0.000123).as_str()), ("0 %", "0.0123 %"));
     }
 
     #[test]
