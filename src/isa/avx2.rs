@@ -90,7 +90,8 @@ unsafe impl Isa for Avx2 {
             _mm256_testz_si256(missing, missing) != 0
         }
         fn line_or(unit: &mut [u8; 64], mask: [__m256i; 2]) -> bool {
-            let (p, q) = (unit.as_mut_ptr().cast::<__m256i>(), unit.as_mut_ptr().wrapping_add(32).cast::<__m256i>());
+            let p = unit.as_mut_ptr();
+            let (p, q) = (p.cast::<__m256i>(), p.wrapping_add(32).cast::<__m256i>());
             // SAFETY: 64 bytes, readable and writable; no access asks for alignment.
             let (a, b) = unsafe { (_mm256_loadu_si256(p), _mm256_loadu_si256(q)) };
             // SAFETY: as above.

@@ -173,7 +173,7 @@ fn portable() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn avx2() {
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if crate::dispatch::Level::Avx2.is_available() {
         // SAFETY: detected.
         same_as_scalar(unsafe { Avx2::here() });
     }
