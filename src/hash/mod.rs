@@ -17,7 +17,9 @@ mod probes;
 
 pub use hashers::{AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Xxh3, Xxh64};
 pub use key::{Hashes, KeyBytes};
-pub(crate) use probes::{INCREMENT, MULTIPLIER, next_probe};
+pub(crate) use probes::next_probe;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use probes::{INCREMENT, MULTIPLIER};
 pub use probes::{Probes, fastrange};
 
 /// The hash of a key: 64 bits, computed once and probed everywhere.
