@@ -151,7 +151,7 @@ fn plan_sizes_every_layout() {
 #[test]
 fn bad_input_is_one_line_and_exit_2() {
     let folder = env!("CARGO_TARGET_TMPDIR");
-    let (empty, some) = (file("empty", b""), file("some", b"one\ntwo\n"));
+    let (empty, some) = (file("empty", b""), file("some", b"one\nthree\n"));
     let (empty, some) = (empty.to_str().unwrap(), some.to_str().unwrap());
     let cases: &[(&[&str], &str)] = &[
         (&["plan", "--keys", "0", "--fpr", "0.01"], "at least one"),
