@@ -56,7 +56,7 @@ fn sizes_that_are_none<L: Layout>() {
 
     let rates = [0.0, -0.0, -0.1, 1.0, 1.5, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -f64::MIN_POSITIVE];
     for fpr in rates {
-        let error = builder(1000).fpr(fpr).build().err().expect("no rate");
+        let error = builder(1000).fpr(fpr).build().expect_err("no rate");
         match error {
             BuildError::Sizing(SizingError::FprOutOfRange { fpr: named }) => {
                 assert_eq!(named.to_bits(), fpr.to_bits());
@@ -66,11 +66,11 @@ fn sizes_that_are_none<L: Layout>() {
         }
     }
     for fpr in [5e-324, f64::MIN_POSITIVE, 1e-300, 1e-17] {
-        let error = builder(1000).fpr(fpr).build().err().expect("below the floor of 64 bits");
+        let error = builder(1000).fpr(fpr).build().expect_err("below the floor of 64 bits");
         assert!(matches!(error, BuildError::Sizing(SizingError::FprBelowDigestFloor { keys: 1000, .. })), "{error:?}");
     }
     for bits in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let error = builder(1000).bits_per_key(bits).build().err().expect("no number of bits");
+        let error = builder(1000).bits_per_key(bits).build().expect_err("no number of bits");
         match error {
             BuildError::Sizing(SizingError::BitsPerKeyOutOfRange { bits_per_key }) => {
                 assert_eq!(bits_per_key.to_bits(), bits.to_bits());
@@ -134,7 +134,7 @@ fn geometries_that_are_none<L: Layout>() {
 /// More keys than memory, or than numbers.
 fn sizes_beyond_the_cap<L: Layout>() {
     for keys in [u64::MAX, u64::MAX - 1, 1 << 63, 1 << 58] {
-        let error = Filter::<L>::builder(keys).fpr(0.01).build().err().expect("too many");
+        let error = Filter::<L>::builder(keys).fpr(0.01).build().expect_err("too many");
         match error {
             BuildError::Sizing(SizingError::FprBelowDigestFloor { keys: named, .. }) => assert_eq!(named, keys),
             BuildError::Sizing(SizingError::TooManyBits { bits, max_bits }) => assert!(bits > u128::from(max_bits)),
@@ -146,7 +146,7 @@ fn sizes_beyond_the_cap<L: Layout>() {
     }
     // One byte over the cap is refused, the cap itself is not.
     let bytes = Filter::<L>::builder(5000).estimated_bytes().expect("a size");
-    let error = Filter::<L>::builder(5000).memory_cap(bytes - 1).build().err().expect("over the cap");
+    let error = Filter::<L>::builder(5000).memory_cap(bytes - 1).build().expect_err("over the cap");
     assert_eq!(error, BuildError::Alloc(AllocError::OverCap { bytes, cap: bytes - 1 }));
     let line = error.to_string();
     assert!(line.contains(&bytes.to_string()) && line.contains(&(bytes - 1).to_string()), "{line}");
@@ -302,7 +302,7 @@ fn folding<L: Layout>() {
                 assert_eq!((small.level(), small.hasher().seed()), (large.level(), large.hasher().seed()));
             }
             for factor in [0, units + 1, 2 * units, u64::MAX].into_iter().chain((units > 2).then_some(units - 1)) {
-                let error = large.fold(factor).err().expect("no divisor");
+                let error = large.fold(factor).expect_err("no divisor");
                 assert_eq!(error, FoldError::NotADivisor { factor, units });
                 assert!(error.to_string().contains(&factor.to_string()));
             }

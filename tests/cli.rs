@@ -121,3 +121,104 @@ fn a_full_disk_is_told() {
     let output = Command::new(env!("CARGO_BIN_EXE_bloomline")).arg("machine").stdout(full).output().unwrap();
     assert!(refused(&output).starts_with("cannot write the results: "));
 }
+
+/// A file in a folder of this test's own.
+fn file(name: &str, content: &[u8]) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+#[test]
+fn plan_sizes_every_layout() {
+    let output = bloomline(&["plan", "--keys", "1e6", "--fpr", "1%", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = report["layouts"].as_array().unwrap();
+    assert_eq!(rows.len(), bloomline::LayoutKind::ALL.len());
+    for row in rows {
+        assert!(row["fpr_expected"].as_f64().unwrap() <= 0.01, "{row}");
+        assert!(row["bytes"].as_u64().unwrap() * 8 == row["bits"].as_u64().unwrap(), "{row}");
+        assert!(row["tier"].is_string() && row["k"].is_u64() && row["bits_per_key"].is_f64(), "{row}");
+    }
+    // Far beyond any memory, but representable.
+    let output = bloomline(&["plan", "--keys", "2^40", "--fpr", "0.01", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn bad_input_is_one_line_and_exit_2() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let (empty, some) = (file("empty", b""), file("some", b"one\nthree\n"));
+    let (empty, some) = (empty.to_str().unwrap(), some.to_str().unwrap());
+    let cases: &[(&[&str], &str)] = &[
+        (&["plan", "--keys", "0", "--fpr", "0.01"], "at least one"),
+        (&["plan", "--keys", "10", "--fpr", "1.5"], "1.5"),
+        (&["plan", "--keys", "10", "--fpr", "nan"], "nan"),
+        (&["plan", "--keys", "10", "--fpr", "0.01", "--layout", "blokced"], "did you mean \"blocked\""),
+        (&["compare", "--keys", "0"], "at least one"),
+        (&["compare", "--keys", "1e15", "--fpr", "0.01"], "cap"),
+        (&["compare", "--keys-file", "/no/such/file"], "/no/such/file"),
+        (&["compare", "--keys-file", folder], "is a directory"),
+        (&["compare", "--keys-file", empty], "is empty"),
+        (&["compare", "--keys-file", some, "--layout", "wrod"], "did you mean \"word\""),
+        (&["compare", "--keys-file", some, "--level", "sse9"], "sse9"),
+        (&["compare", "--keys-file", some, "--tiers", "L9"], "L9"),
+        (&["compare", "--keys-file", some, "--fpr", "0"], "0"),
+        (&["compare", "--keys-file", some, "--u64le"], "multiple of 8"),
+    ];
+    for (args, expected) in cases {
+        let message = refused(&bloomline(args));
+        assert!(message.contains(expected), "{args:?}: {message}");
+    }
+    let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    refused(&bloomline(&["compare", "--keys-file", some, "--level", lacking]));
+    let output = Command::new(env!("CARGO_BIN_EXE_bloomline"))
+        .args(["plan", "--keys", "10", "--fpr", "0.01"])
+        .env("BLOOMLINE_ISA", lacking)
+        .output()
+        .unwrap();
+    refused(&output);
+}
+
+#[test]
+fn compare_checks_and_measures_awkward_keys() {
+    // Empty keys, keys that are no text, a key of a megabyte, duplicates, and no newline at the end.
+    let mut keys: Vec<u8> = Vec::new();
+    for i in 0..2_000u32 {
+        keys.extend(format!("key {i}\n").bytes());
+        keys.extend([0xff, 0xfe, (i % 200) as u8 | 0x80, b'\n']);
+    }
+    keys.extend(b"\n\n");
+    keys.extend(vec![b'x'; 1 << 20]);
+    let path = file("awkward", &keys);
+    let json = path.with_extension("json");
+    let output = bloomline(&[
+        "compare",
+        "--keys-file",
+        path.to_str().unwrap(),
+        "--quick",
+        "--budget",
+        "0.001",
+        "--tiers",
+        "none",
+        "--json-out",
+        json.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout(&output).contains("split-block"));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert!(report["duplicates"].as_u64().unwrap() > 1_000);
+    let rows = report["layouts"].as_array().unwrap();
+    let levels = bloomline::Level::available().len();
+    assert_eq!(rows.len(), bloomline::LayoutKind::ALL.len() * levels);
+    for row in rows {
+        for field in ["limit_ns", "lookup_ns", "batch_ns", "build_ns", "ratio_to_limit", "bits_per_key"] {
+            assert!(row[field].as_f64().is_some_and(|value| value > 0.0), "{field} in {row}");
+        }
+        let (low, high) = (row["fpr_low"].as_f64().unwrap(), row["fpr_high"].as_f64().unwrap());
+        assert!((low..=high).contains(&row["fpr_measured"].as_f64().unwrap()), "{row}");
+    }
+}

@@ -23,7 +23,6 @@ use core::fmt;
 ///
 /// # Invariants
 /// A table is reachable through [`Kernels::of`] alone, which gives the table of an available level.
-#[expect(clippy::type_complexity, reason = "the signatures are the table; names for them would have to be looked up")]
 pub(crate) struct Kernels<L: Layout, M: Memory> {
     level: Level,
     contains: unsafe fn(&Units<'_, M, L::Unit>, Digest) -> bool,

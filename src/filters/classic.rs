@@ -1,6 +1,6 @@
 //! The classic Bloom filter: k probes anywhere among m bits.
 //!
-//! Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970. Probes by double hashing
+//! Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970. Probes by a linear congruential sequence
 //! ([`crate::hash::Probes`]) and 64-bit fastrange.
 //!
 //! ```text

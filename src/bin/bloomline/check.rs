@@ -86,17 +86,17 @@ fn of_mean(bytes: &[u8], block: usize, rate: impl Fn(&[u8]) -> f64) -> f64 {
     variance.max(0.0) / blocks
 }
 
-/// The variance of the mean of some measured rates, from the rates themselves.
-pub(crate) fn variance_of_mean(rates: &[f64]) -> f64 {
-    let n = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / n;
-    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-    if n < 2.0 { 0.25 } else { squares / (n - 1.0) / n }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The variance of the mean of some measured rates, from the rates themselves.
+    fn variance_of_mean(rates: &[f64]) -> f64 {
+        let n = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / n;
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        if n < 2.0 { 0.25 } else { squares / (n - 1.0) / n }
+    }
     use crate::measure::Digests;
     use crate::subject;
     use bloomline::LayoutKind;

@@ -24,7 +24,6 @@ pub(crate) struct JsonFile {
     file: File,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "first used by `compare`"))]
 impl JsonFile {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let failure = |source| Failure::Save { path: path.to_owned(), source };

@@ -22,11 +22,6 @@ impl Table {
         Self { columns: columns.map(|(name, align)| (name.to_owned(), align)).to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a column on the right.
-    pub(crate) fn column(&mut self, name: &str, align: Align) {
-        self.columns.push((name.to_owned(), align));
-    }
-
     /// Adds a row; cells that are missing stay empty.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.push(cells.to_vec());
