@@ -20,6 +20,8 @@ const FINALISTS: usize = 4;
 const WARM: usize = 16 << 20;
 /// Rounds that are enough when all intervals are narrow.
 const ENOUGH_ROUNDS: u32 = 12;
+/// Samples without which a limit is not called broken: a few are no interval.
+const ENOUGH_TO_JUDGE: usize = 6;
 /// What counts as narrow: half of an interval, as a share of its median.
 const NARROW: f64 = 0.01;
 /// Digests of each kind whose answers are compared one by one between levels before anything is timed. The number of
@@ -572,6 +574,7 @@ impl<'k> Stage<'k> {
                     limit.as_ref().zip(batch).and_then(|((limit, ..), batch)| batch.samples.ratio(&limit.samples));
                 let quotient = limit.as_ref().zip(batch_ns).map(|((.., limit), batch)| batch.value / limit.value);
                 if let (Some(quotient), Some(ratio)) = (quotient, ratio)
+                    && batch.is_some_and(|item| item.samples.len() >= ENOUGH_TO_JUDGE)
                     && quotient < BROKEN
                     && ratio.high < BROKEN
                 {
