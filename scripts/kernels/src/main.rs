@@ -45,6 +45,10 @@ fn all<L: Layout>(level: Level) -> Result<(), Box<dyn std::error::Error>> {
     assert!(shared.contains_digest(digests[0]));
     assert_eq!(out.iter().map(|word| word.count_ones()).sum::<u32>() as u64, KEYS);
     assert_eq!(count(&shared, &digests) as u64, KEYS);
+    // The same memory as plain words again, and as atomic ones once more.
+    let frozen = shared.freeze();
+    assert_eq!(count(&frozen, &digests) as u64, KEYS);
+    assert!(!frozen.into_shared().insert_digest(digests[0]));
     Ok(())
 }
 
