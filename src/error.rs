@@ -369,3 +369,175 @@ impl fmt::Display for BatchError {
 }
 
 impl core::error::Error for BatchError {}
+
+/// Why bytes are no filter, or not the one that was expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The bytes end before the frame does.
+    Truncated {
+        /// Bytes there are.
+        bytes: u64,
+        /// Bytes needed.
+        needed: u64,
+    },
+    /// There are bytes behind the frame.
+    Trailing {
+        /// Bytes too many.
+        bytes: u64,
+    },
+    /// It does not begin like a filter.
+    Magic {
+        /// The first four bytes.
+        found: [u8; 4],
+    },
+    /// A version that this crate does not know.
+    Version {
+        /// The version.
+        found: u16,
+        /// The newest that this crate reads.
+        newest: u16,
+    },
+    /// The header, or the trailer of a compact frame, was changed.
+    HeaderChecksum {
+        /// The checksum it carries.
+        stored: u32,
+        /// The checksum it has.
+        computed: u32,
+    },
+    /// The bits were changed.
+    PayloadChecksum {
+        /// The checksum in the header or trailer.
+        stored: u64,
+        /// The checksum they have.
+        computed: u64,
+    },
+    /// Flags that this version does not define.
+    Flags {
+        /// The flags; must be 0.
+        flags: u16,
+        /// The reserved byte; must be 0.
+        reserved: u8,
+    },
+    /// No layout has this tag.
+    Layout {
+        /// The tag.
+        tag: u8,
+    },
+    /// No hasher has this tag.
+    Hasher {
+        /// The tag.
+        tag: u8,
+    },
+    /// The layout has no filter of this size and number of probes.
+    Geometry(SizingError),
+    /// The header contradicts itself about the length.
+    PayloadLength {
+        /// Bytes that it claims.
+        claimed: u64,
+        /// Bytes that its geometry needs.
+        needed: u64,
+    },
+    /// A small filter has 1 to 63 bytes.
+    SmallLength {
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// It must have fewer.
+        limit: u64,
+    },
+    /// The rate that the filter was sized for is no probability.
+    Fpr {
+        /// The rate.
+        fpr: f64,
+    },
+    /// The filter is keyed and no key was given.
+    KeyMissing,
+    /// The filter was built with another key or seed.
+    KeyDiffers {
+        /// The seed, or the check of the key, that the filter carries.
+        stored: u64,
+        /// That of the hasher given.
+        given: u64,
+    },
+    /// The filter was built with another hasher.
+    HasherDiffers {
+        /// The filter's.
+        stored: HasherId,
+        /// The one given.
+        given: HasherId,
+    },
+    /// There is no memory for the filter.
+    Alloc(AllocError),
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Truncated { bytes, needed } => write!(f, "cut short: {bytes} bytes where {needed} are needed"),
+            Self::Trailing { bytes } => write!(f, "{bytes} bytes behind the end of the filter"),
+            Self::Magic { found } => write!(f, "not a bloomline filter: it begins with {found:02x?}"),
+            Self::Version { found, newest } => {
+                write!(f, "format version {found}; this program reads versions 1 to {newest}")
+            }
+            Self::HeaderChecksum { stored, computed } => {
+                write!(f, "the header is damaged: its checksum is {computed:#x}, not {stored:#x}")
+            }
+            Self::PayloadChecksum { stored, computed } => {
+                write!(f, "the filter's bits are damaged: their checksum is {computed:#x}, not {stored:#x}")
+            }
+            Self::Flags { flags, reserved } => {
+                write!(f, "flags {flags:#06x} and reserved byte {reserved:#04x}, which must be 0 in this version")
+            }
+            Self::Layout { tag } => write!(f, "no layout has the tag {tag}"),
+            Self::Hasher { tag } => write!(f, "no hasher has the tag {tag}"),
+            Self::Geometry(e) => e.fmt(f),
+            Self::PayloadLength { claimed, needed } => {
+                write!(f, "the header claims {claimed} bytes of bits where its size needs {needed}")
+            }
+            Self::SmallLength { bytes, limit } => {
+                write!(f, "{bytes} bytes: a small filter has at least 1 and under {limit}")
+            }
+            Self::Fpr { fpr } => write!(f, "a design rate of {fpr:?} is no probability"),
+            Self::KeyMissing => write!(f, "the filter is keyed, and no key was given"),
+            Self::KeyDiffers { stored, given } => {
+                write!(f, "the filter was built with another key or seed: {stored:#x}, not {given:#x}")
+            }
+            Self::HasherDiffers { stored, given } => {
+                write!(f, "the filter was built with the hasher {stored}, not {given}")
+            }
+            Self::Alloc(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FormatError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Geometry(e) => Some(e),
+            Self::Alloc(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<SizingError> for FormatError {
+    fn from(e: SizingError) -> Self {
+        Self::Geometry(e)
+    }
+}
+
+impl From<AllocError> for FormatError {
+    fn from(e: AllocError) -> Self {
+        Self::Alloc(e)
+    }
+}
+
+impl From<BuildError> for FormatError {
+    fn from(e: BuildError) -> Self {
+        match e {
+            BuildError::Sizing(e) => Self::Geometry(e),
+            BuildError::Alloc(e) => Self::Alloc(e),
+            BuildError::Length { bytes, needed } => Self::PayloadLength { claimed: bytes, needed },
+        }
+    }
+}

@@ -51,6 +51,8 @@ pub trait Walk<L: Layout> {
     const PREFETCH_IN_L3: bool;
     /// May `digest` be present?
     fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool;
+    /// Asks for the line where a lookup of `digest` begins.
+    fn prefetch<M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest);
     /// Bit i of `out`: may digest i be present? `out` has a word for every 64 digests.
     fn contains_batch<I: Isa, M: Memory, const PREFETCH: bool>(
         isa: I,

@@ -90,6 +90,7 @@ pub mod block;
 mod dispatch;
 pub mod error;
 mod filters;
+pub mod format;
 pub mod hash;
 mod isa;
 mod layout;

@@ -113,6 +113,11 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
     }
 
     #[inline(always)]
+    fn prefetch<M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest) {
+        units.prefetch(digest);
+    }
+
+    #[inline(always)]
     fn contains_batch<I: Isa, M: Memory, const PREFETCH: bool>(
         isa: I,
         units: &Units<'_, M, L::Unit>,
@@ -315,6 +320,11 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
     #[inline(always)]
     fn contains<I: Isa, M: Memory>(_: I, units: &Units<'_, M, [u8; 8]>, digest: Digest) -> bool {
         (0..units.shape().k).zip(Probes::new(digest)).all(|(i, hash)| units.bit(i, hash))
+    }
+
+    #[inline(always)]
+    fn prefetch<M: Memory>(units: &Units<'_, M, [u8; 8]>, digest: Digest) {
+        units.prefetch_bit(0, digest.0);
     }
 
     #[inline(always)]

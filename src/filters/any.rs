@@ -4,14 +4,15 @@ use super::{Contains, Design, Filter, LayoutKind, NegativeGate, filter::owned};
 use crate::{
     Level,
     dispatch::BulkOptions,
-    error::{BatchError, BuildError, CombineError, FoldError, WriteError},
+    error::{AllocError, BatchError, BuildError, CombineError, FoldError, WriteError},
     for_each_layout,
     hash::{AnyHasher, Digest, KeyHasher},
     layout::Layout,
-    mem::{HugePages, MaybeOwned, Owned, View},
+    mem::{Held, Holder, HugePages, MaybeOwned, Owned, View},
     sizing::Geometry,
 };
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// A filter of any layout and any hasher, owning its bits or viewing them where they lie.
 type Any<'b, L> = Filter<L, MaybeOwned<'b, <L as Layout>::Unit>, AnyHasher>;
@@ -87,11 +88,52 @@ macro_rules! any_filter {
                 })
             }
 
+            /// A filter over bits that lie in a part of the bytes that `holder` keeps, without copying.
+            pub(crate) fn from_holder(
+                kind: LayoutKind,
+                holder: Holder,
+                part: Range<usize>,
+                geometry: Geometry,
+                design: Design,
+                hasher: AnyHasher,
+            ) -> Result<Self, BuildError> {
+                kind.model().validate(geometry)?;
+                let length = BuildError::Length { bytes: part.len() as u64, needed: geometry.bits / 8 };
+                if part.len() as u64 != geometry.bits / 8 {
+                    return Err(length);
+                }
+                Ok(match kind {
+                    $(LayoutKind::$Layout => {
+                        let held = Held::new(holder, part, <super::$Layout as Layout>::shape(geometry)).ok_or(length)?;
+                        let store = MaybeOwned::Held(held);
+                        Self::$Layout(Filter::from_parts(store, geometry, design, hasher, Level::get()))
+                    })*
+                })
+            }
+
+            /// A copy that owns its bits.
+            ///
+            /// # Errors
+            /// When there is no memory for it.
+            pub fn to_owned(&self) -> Result<AnyFilter<'static>, AllocError> {
+                Ok(match self {
+                    $(Self::$Layout(filter) => filter.to_owned_filter()?.into(),)*
+                })
+            }
+
             /// The same filter, answering with the kernels of `level`, or the best below when this machine lacks it.
             #[must_use]
             pub fn with_level(self, level: Level) -> Self {
                 match self {
                     $(Self::$Layout(filter) => Self::$Layout(filter.with_level(level)),)*
+                }
+            }
+
+            /// As [`Filter::with_working_set`].
+            #[must_use]
+            pub fn with_working_set(self, bytes: u64) -> Self {
+                match self {
+                    $(Self::$Layout(filter) => Self::$Layout(filter.with_working_set(bytes)),)*
                 }
             }
 
@@ -179,6 +221,12 @@ impl AnyFilter<'_> {
     /// Its bits, little-endian: bit i is bit i % 8 of byte i / 8.
     pub fn as_bytes(&self) -> &[u8] {
         each!(self, f => f.stored_bytes())
+    }
+
+    /// As [`Filter::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, digest: Digest) {
+        each!(self, f => f.prefetch(digest));
     }
 
     /// As [`Filter::select_batch`].

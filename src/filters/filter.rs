@@ -19,7 +19,7 @@ const KEYS_AT_ONCE: usize = 512;
 /// What a filter was sized for. It goes on answering beyond that, with a rate that rises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// Distinct keys n.
+    /// Distinct keys n; 0 where that was not recorded.
     pub keys: u64,
     /// Expected false positive rate with that many keys.
     pub fpr: f64,
@@ -233,6 +233,21 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
         self
     }
 
+    /// The same filter, told that it is probed together with others, `bytes` in all: batches prefetch as the tier of
+    /// that many asks. By itself a filter assumes that the caches are its own.
+    #[must_use]
+    pub fn with_working_set(mut self, bytes: u64) -> Self {
+        self.prefetch = wants_prefetch::<L>(bytes.max(self.geometry.bits / 8));
+        self
+    }
+
+    /// Asks the memory for the line where a lookup of this digest begins, and does not wait for it: before one key is
+    /// looked up in many filters.
+    #[inline]
+    pub fn prefetch(&self, digest: Digest) {
+        L::Walk::prefetch(self.store.units(), digest);
+    }
+
     /// Bytes of its bits.
     pub fn size_in_bytes(&self) -> u64 {
         self.geometry.bits / 8
@@ -311,7 +326,7 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
 
     /// Whether more keys seem to be in it than it was sized for: rebuild, rotate or grow then. Reads the whole filter.
     pub fn is_past_design(&self) -> bool {
-        self.estimated_cardinality() > self.design.keys as f64
+        self.design.keys != 0 && self.estimated_cardinality() > self.design.keys as f64
     }
 
     /// All its words in order, bit j of word i being bit 64·i + j.

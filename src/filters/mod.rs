@@ -26,6 +26,7 @@ pub use split_block::SplitBlock;
 pub use split_line::SplitLine;
 pub use word::Word;
 
+pub(crate) use crate::mem::Holder;
 use crate::{layout::Layout, sizing::Model};
 use core::fmt;
 

@@ -29,6 +29,23 @@ impl HasherId {
     /// Every hasher there is.
     pub const ALL: [HasherId; 5] = [Self::Xxh3, Self::Xxh64, Self::Blake2b, Self::PreHashed, Self::PreHashedTrusted];
 
+    /// The hasher with this wire id.
+    pub const fn from_tag(tag: u8) -> Option<Self> {
+        Some(match tag {
+            1 => Self::Xxh3,
+            2 => Self::Xxh64,
+            3 => Self::Blake2b,
+            4 => Self::PreHashed,
+            5 => Self::PreHashedTrusted,
+            _ => return None,
+        })
+    }
+
+    /// The number that stands for the hasher in files.
+    pub const fn tag(self) -> u8 {
+        self as u8
+    }
+
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 //! | store | memory model | written by | reads |
 //! |---|---|---|---|
 //! | [`Owned`] | [`Plain`] | `&mut self` | vectors |
-//! | [`View`] | [`Plain`] | nobody | vectors, at any alignment |
+//! | [`View`], [`Held`] | [`Plain`] | nobody | vectors, at any alignment |
 //! | [`Shared`] | [`Atomic`] | `&self`, many threads | relaxed atomic words |
 //!
 //! A vector load of memory that another thread writes would be a data race, so shared memory is read word by word.
@@ -21,6 +21,7 @@ mod units;
 
 pub(crate) use partition::{MAX_RUNS, Partitioner};
 pub use region::HugePages;
-pub use store::{MaybeOwned, Owned, Shared, Store, View};
+pub(crate) use store::Holder;
+pub use store::{Held, MaybeOwned, Owned, Shared, Store, View};
 pub(crate) use units::Ring;
 pub use units::{Atomic, Memory, Plain, Shape, Slab, Units, UnitsMut};

@@ -5,7 +5,8 @@ use super::{
     units::{Atomic, Memory, Plain, Shape, Units, UnitsMut},
 };
 use crate::{block::Unit, error::AllocError};
-use core::{fmt, ptr::NonNull};
+use alloc::sync::Arc;
+use core::{fmt, ops::Range, ptr::NonNull};
 
 /// Who owns a filter's bits, and how they may be read.
 pub trait Store: fmt::Debug {
@@ -163,6 +164,42 @@ impl<U: Unit> Store for View<'_, U> {
     }
 }
 
+/// Bytes that somebody keeps: a vector, a reference-counted slice, a mapping.
+pub(crate) type Holder = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Units that lie in bytes which this store keeps alive: those of an engine's cache, without copying.
+pub struct Held<U: Unit> {
+    // Points into what `holder` keeps.
+    units: Units<'static, Plain, U>,
+    _holder: Holder,
+}
+
+impl<U: Unit> Held<U> {
+    /// Units in this part of the holder's bytes. `None` as [`View::new`], or when the part reaches beyond the bytes.
+    pub(crate) fn new(holder: Holder, part: Range<usize>, shape: Shape) -> Option<Self> {
+        let bytes: &[u8] = (*holder).as_ref().get(part)?;
+        if !bytes.len().is_multiple_of(U::BYTES) {
+            return None;
+        }
+        // SAFETY: the slice was borrowed from a shared reference to what the `Arc` holds. That stays where it is, alive
+        // and never mutably borrowed, while `self` keeps its `Arc`; and `self` hands the units out only for its own life.
+        let units = unsafe { Units::new(NonNull::from_ref(bytes).cast(), bytes.len() / U::BYTES, shape) }?;
+        Some(Self { units, _holder: holder })
+    }
+
+    /// The bytes of all units.
+    pub fn as_bytes(&self) -> &[u8] {
+        // SAFETY: as in `new`: these are the bytes of the slice that the holder lent.
+        unsafe { core::slice::from_raw_parts(self.units.base().as_ptr(), self.units.len() * U::BYTES) }
+    }
+}
+
+impl<U: Unit> fmt::Debug for Held<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
 /// Owned units or somebody else's: what an engine has that reads some filters and builds others.
 #[derive(Debug)]
 pub enum MaybeOwned<'b, U: Unit> {
@@ -170,6 +207,8 @@ pub enum MaybeOwned<'b, U: Unit> {
     Owned(Owned<U>),
     /// In somebody else's bytes.
     View(View<'b, U>),
+    /// In somebody else's bytes, kept alive here.
+    Held(Held<U>),
 }
 
 impl<U: Unit> MaybeOwned<'_, U> {
@@ -177,7 +216,7 @@ impl<U: Unit> MaybeOwned<'_, U> {
     pub(crate) fn owned_mut(&mut self) -> Option<&mut Owned<U>> {
         match self {
             Self::Owned(store) => Some(store),
-            Self::View(_) => None,
+            Self::View(_) | Self::Held(_) => None,
         }
     }
 
@@ -186,6 +225,7 @@ impl<U: Unit> MaybeOwned<'_, U> {
         match self {
             Self::Owned(store) => store.as_bytes(),
             Self::View(store) => store.as_bytes(),
+            Self::Held(store) => store.as_bytes(),
         }
     }
 }
@@ -198,12 +238,13 @@ impl<U: Unit> Store for MaybeOwned<'_, U> {
         match self {
             Self::Owned(store) => store.units(),
             Self::View(store) => store.units(),
+            Self::Held(store) => &store.units,
         }
     }
     fn huge_pages(&self) -> HugePages {
         match self {
             Self::Owned(store) => store.huge_pages(),
-            Self::View(store) => store.huge_pages(),
+            Self::View(_) | Self::Held(_) => HugePages::NotAsked,
         }
     }
 }

@@ -243,6 +243,11 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
         valid.then_some(Self { base, units, shape, life: PhantomData })
     }
 
+    /// The first byte of the first unit.
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
     /// How the probes spread.
     #[inline(always)]
     pub fn shape(&self) -> Shape {
@@ -289,6 +294,12 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
         // still below 2³², so below `units`.
         unsafe { self.cell(self.offset(digest)) }
     }
+
+    /// Asks for the unit that a digest chooses.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, digest: Digest) {
+        prefetch(self.base.as_ptr().wrapping_add(self.offset(digest)));
+    }
 }
 
 impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
@@ -327,7 +338,7 @@ impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
     /// Asks for the unit that a digest chooses.
     #[inline(always)]
     pub(crate) fn prefetch(&self, digest: Digest) {
-        prefetch(self.units.base.as_ptr().wrapping_add(self.units.offset(digest)));
+        self.units.prefetch(digest);
     }
 
     /// Asks for the word of probe `i` with this hash.

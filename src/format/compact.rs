@@ -1,0 +1,190 @@
+//! The compact frame: the bits, and a trailer of six bytes.
+//!
+//! For filters of a few keys that lie inside an engine's own checksummed blocks. Hasher and seed are the policy's.
+
+use super::Stored;
+use crate::{
+    AnyFilter, Contains, Design, Digest, LayoutKind,
+    error::{FormatError, SizingError},
+    hash::{PreHashedTrusted, Probes, fastrange},
+    sizing::{Geometry, Model},
+};
+use alloc::vec::Vec;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes behind the bits.
+pub const TRAILER_BYTES: usize = 6;
+
+/// Version of the compact frame: four bits.
+const VERSION: u8 = 1;
+
+/// Filters below this many bytes are small: `classic` over any whole number of bytes.
+pub const SMALL_BELOW_BYTES: usize = 64;
+
+/// A filter in a compact frame, in somebody's bytes.
+///
+/// ```
+/// use bloomline::{Digest, format::compact::{self, Compact}};
+///
+/// // 17 keys at 10 bits each: 21 bytes, and 6 of the trailer.
+/// let digests: Vec<Digest> = (1..=17).map(|i: u64| Digest(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+/// let bytes = compact::small(&digests, 21, 7)?;
+/// assert_eq!(bytes.len(), 27);
+///
+/// let filter = Compact::open(&bytes)?;
+/// filter.verify()?;
+/// assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
+/// # Ok::<(), bloomline::error::FormatError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Compact<'b> {
+    layout: LayoutKind,
+    k: u8,
+    sum: u32,
+    payload: &'b [u8],
+}
+
+/// What the trailer says, as one number of 40 bits: version and layout, k, and 24 bits of the payload's checksum.
+fn fields(layout: LayoutKind, k: u8, sum: u32) -> u64 {
+    u64::from(VERSION << 4 | layout.tag()) | u64::from(k) << 8 | u64::from(sum) << 16
+}
+
+/// Eight bits that check the trailer and the length. No flip of one of the 40 bits leaves them as they were: the high
+/// byte of the multiplier, shifted by up to 39, is never 0 nor 255, so a flip changes the high byte of the product
+/// whatever is carried into it.
+fn check(fields: u64, payload_bytes: usize) -> u8 {
+    let product = fields.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (product.wrapping_add((payload_bytes as u64).wrapping_mul(0xd134_2543_de82_ef95)) >> 56) as u8
+}
+
+fn sum(payload: &[u8]) -> u32 {
+    xxh3_64(payload) as u32 & 0xff_ffff
+}
+
+fn seal(mut payload: Vec<u8>, layout: LayoutKind, k: u8) -> Vec<u8> {
+    let fields = fields(layout, k, sum(&payload));
+    let check = check(fields, payload.len());
+    payload.extend_from_slice(&fields.to_le_bytes()[..TRAILER_BYTES - 1]);
+    payload.push(check);
+    payload
+}
+
+/// The compact frame of a filter.
+pub fn to_vec(filter: &impl Stored) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(filter.payload().len() + TRAILER_BYTES);
+    bytes.extend_from_slice(filter.payload());
+    seal(bytes, filter.layout(), filter.geometry().k as u8) // k is at most 32
+}
+
+/// The compact frame of a small filter of these digests: `classic`, `payload_bytes` bytes from 1 to 63, k probes.
+///
+/// # Errors
+/// When there are more bytes, none, or no such k.
+pub fn small(digests: &[Digest], payload_bytes: usize, k: u32) -> Result<Vec<u8>, FormatError> {
+    if payload_bytes == 0 || payload_bytes >= SMALL_BELOW_BYTES {
+        let limit = SMALL_BELOW_BYTES as u64;
+        return Err(FormatError::SmallLength { bytes: payload_bytes as u64, limit });
+    }
+    check_small_k(k)?;
+    let mut payload = Vec::with_capacity(payload_bytes + TRAILER_BYTES);
+    payload.resize(payload_bytes, 0);
+    for &digest in digests {
+        for bit in small_bits(digest, payload_bytes, k) {
+            payload[bit / 8] |= 1 << (bit % 8);
+        }
+    }
+    Ok(seal(payload, LayoutKind::Classic, k as u8))
+}
+
+fn check_small_k(k: u32) -> Result<(), SizingError> {
+    let max = Model::Scattered.max_k();
+    if k == 0 || k > max { Err(SizingError::ProbesOutOfRange { k, min: 1, max }) } else { Ok(()) }
+}
+
+/// The bits of a digest in a small filter: those of `classic`, for any whole number of bytes.
+fn small_bits(digest: Digest, payload_bytes: usize, k: u32) -> impl Iterator<Item = usize> {
+    Probes::new(digest).take(k as usize).map(move |h| fastrange(h, 8 * payload_bytes as u64) as usize)
+}
+
+impl<'b> Compact<'b> {
+    /// Reads the trailer, in constant time: any one flipped bit of it is found, and other damage to it or to the length
+    /// but for one case in 256. A flipped bit of the filter is not: that takes [`Compact::verify`].
+    ///
+    /// # Errors
+    /// When the bytes are no compact frame.
+    pub fn open(bytes: &'b [u8]) -> Result<Self, FormatError> {
+        let needed = TRAILER_BYTES as u64 + 1;
+        let Some((payload, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else {
+            return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed });
+        };
+        let [tag, k, s0, s1, s2, stored] = *trailer;
+        let (version, layout) = (tag >> 4, tag & 15);
+        if version != VERSION {
+            return Err(FormatError::Version { found: version.into(), newest: VERSION.into() });
+        }
+        let layout = LayoutKind::from_tag(layout).ok_or(FormatError::Layout { tag: layout })?;
+        let sum = u32::from_le_bytes([s0, s1, s2, 0]);
+        let computed = check(fields(layout, k, sum), payload.len());
+        if stored != computed {
+            return Err(FormatError::HeaderChecksum { stored: stored.into(), computed: computed.into() });
+        }
+        let this = Self { layout, k, sum, payload };
+        if this.is_small() {
+            if payload.is_empty() {
+                return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed });
+            }
+            check_small_k(k.into())?;
+        } else {
+            layout.model().validate(this.geometry())?;
+        }
+        Ok(this)
+    }
+
+    /// Is it a small filter, one of under 64 bytes?
+    fn is_small(&self) -> bool {
+        self.layout == LayoutKind::Classic && self.payload.len() < SMALL_BELOW_BYTES
+    }
+
+    /// Its layout.
+    pub fn layout(&self) -> LayoutKind {
+        self.layout
+    }
+
+    /// Its bits m and probes k.
+    pub fn geometry(&self) -> Geometry {
+        Geometry { bits: self.payload.len() as u64 * 8, k: self.k.into() }
+    }
+
+    /// The filter's bits, as they lie in the frame.
+    pub fn payload(&self) -> &'b [u8] {
+        self.payload
+    }
+
+    /// Compares the bits with 24 bits of their checksum. Reads the whole filter.
+    ///
+    /// # Errors
+    /// When they differ.
+    pub fn verify(&self) -> Result<(), FormatError> {
+        let (stored, computed) = (self.sum.into(), sum(self.payload).into());
+        if stored == computed { Ok(()) } else { Err(FormatError::PayloadChecksum { stored, computed }) }
+    }
+
+    /// May the key with this digest be present?
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        if self.is_small() {
+            return small_bits(digest, self.payload.len(), self.k.into())
+                .all(|bit| self.payload[bit / 8] >> (bit % 8) & 1 == 1);
+        }
+        AnyFilter::from_bytes(self.layout, self.payload, self.geometry(), UNKNOWN, PreHashedTrusted.into())
+            .map_or(true, |filter| filter.contains_digest(digest))
+    }
+}
+
+/// A compact frame does not say what the filter was sized for.
+pub(crate) const UNKNOWN: Design = Design { keys: 0, fpr: 1.0 };
+
+/// May the key with this digest be present in the filter of this compact frame? Total and in constant time: "maybe" for
+/// whatever [`Compact::open`] refuses.
+pub fn probe(bytes: &[u8], digest: Digest) -> bool {
+    Compact::open(bytes).map_or(true, |filter| filter.contains_digest(digest))
+}
