@@ -162,6 +162,11 @@ pub enum BuildError {
         /// Bytes needed.
         needed: u64,
     },
+    /// The hasher takes hashes of keys, not keys.
+    NoKeys {
+        /// The hasher.
+        hasher: HasherId,
+    },
 }
 
 impl fmt::Display for BuildError {
@@ -170,6 +175,7 @@ impl fmt::Display for BuildError {
             Self::Sizing(e) => e.fmt(f),
             Self::Alloc(e) => e.fmt(f),
             Self::Length { bytes, needed } => write!(f, "{bytes} bytes given for a filter of {needed} bytes"),
+            Self::NoKeys { hasher } => write!(f, "the hasher {hasher} takes hashes of keys, and was given a key"),
         }
     }
 }
@@ -179,7 +185,7 @@ impl core::error::Error for BuildError {
         match self {
             Self::Sizing(e) => Some(e),
             Self::Alloc(e) => Some(e),
-            Self::Length { .. } => None,
+            Self::Length { .. } | Self::NoKeys { .. } => None,
         }
     }
 }
@@ -438,13 +444,6 @@ pub enum FormatError {
         /// Bytes that its geometry needs.
         needed: u64,
     },
-    /// A small filter has 1 to 63 bytes.
-    SmallLength {
-        /// Bytes that were asked for.
-        bytes: u64,
-        /// It must have fewer.
-        limit: u64,
-    },
     /// The rate that the filter was sized for is no probability.
     Fpr {
         /// The rate.
@@ -494,9 +493,6 @@ impl fmt::Display for FormatError {
             Self::PayloadLength { claimed, needed } => {
                 write!(f, "the header claims {claimed} bytes of bits where its size needs {needed}")
             }
-            Self::SmallLength { bytes, limit } => {
-                write!(f, "{bytes} bytes: a small filter has at least 1 and under {limit}")
-            }
             Self::Fpr { fpr } => write!(f, "a design rate of {fpr:?} is no probability"),
             Self::KeyMissing => write!(f, "the filter is keyed, and no key was given"),
             Self::KeyDiffers { stored, given } => {
@@ -538,6 +534,7 @@ impl From<BuildError> for FormatError {
             BuildError::Sizing(e) => Self::Geometry(e),
             BuildError::Alloc(e) => Self::Alloc(e),
             BuildError::Length { bytes, needed } => Self::PayloadLength { claimed: bytes, needed },
+            BuildError::NoKeys { hasher } => Self::HasherDiffers { stored: hasher, given: hasher },
         }
     }
 }

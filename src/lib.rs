@@ -91,6 +91,8 @@ mod dispatch;
 pub mod error;
 mod filters;
 pub mod format;
+#[cfg(feature = "std")]
+pub mod gate;
 pub mod hash;
 mod isa;
 mod layout;

@@ -474,7 +474,8 @@ fn combine<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher>(
     }
 }
 
-fn check_output(keys: usize, out: &[u64]) -> Result<(), BatchError> {
+/// Has the output of a batch a word for every 64 keys?
+pub(crate) fn check_output(keys: usize, out: &[u64]) -> Result<(), BatchError> {
     let needed = keys.div_ceil(64);
     if out.len() < needed { Err(BatchError { words: out.len(), needed }) } else { Ok(()) }
 }

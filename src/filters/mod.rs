@@ -29,6 +29,7 @@ pub use word::Word;
 pub(crate) use crate::mem::Holder;
 use crate::{layout::Layout, sizing::Model};
 use core::fmt;
+pub(crate) use filter::check_output;
 
 /// Odd multipliers whose products with a digest feed the probes within a unit: the first three odd words of BLAKE2b's
 /// initial vector (RFC 7693, section 2.6), numbers nobody chose for this.

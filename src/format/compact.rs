@@ -5,7 +5,8 @@
 use super::Stored;
 use crate::{
     AnyFilter, Contains, Design, Digest, LayoutKind,
-    error::{FormatError, SizingError},
+    error::{BatchError, FormatError, SizingError},
+    filters::check_output,
     hash::{PreHashedTrusted, Probes, fastrange},
     sizing::{Geometry, Model},
 };
@@ -15,8 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Bytes behind the bits.
 pub const TRAILER_BYTES: usize = 6;
 
-/// Version of the compact frame: four bits.
-const VERSION: u8 = 1;
+/// The version that this crate writes, of four bits.
+pub const VERSION: u8 = 1;
 
 /// Filters below this many bytes are small: `classic` over any whole number of bytes.
 pub const SMALL_BELOW_BYTES: usize = 64;
@@ -24,17 +25,17 @@ pub const SMALL_BELOW_BYTES: usize = 64;
 /// A filter in a compact frame, in somebody's bytes.
 ///
 /// ```
-/// use bloomline::{Digest, format::compact::{self, Compact}};
+/// use bloomline::{Digest, format::compact::{self, Compact}, sizing::Geometry};
 ///
 /// // 17 keys at 10 bits each: 21 bytes, and 6 of the trailer.
 /// let digests: Vec<Digest> = (1..=17).map(|i: u64| Digest(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-/// let bytes = compact::small(&digests, 21, 7)?;
+/// let bytes = compact::small(&digests, Geometry { bits: 168, k: 7 })?;
 /// assert_eq!(bytes.len(), 27);
 ///
 /// let filter = Compact::open(&bytes)?;
 /// filter.verify()?;
 /// assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
-/// # Ok::<(), bloomline::error::FormatError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Compact<'b> {
@@ -76,16 +77,21 @@ pub fn to_vec(filter: &impl Stored) -> Vec<u8> {
     seal(bytes, filter.layout(), filter.geometry().k as u8) // k is at most 32
 }
 
-/// The compact frame of a small filter of these digests: `classic`, `payload_bytes` bytes from 1 to 63, k probes.
+/// The compact frame of a small filter of these digests: `classic`, of any whole number of bytes from 1 to 63.
 ///
 /// # Errors
-/// When there are more bytes, none, or no such k.
-pub fn small(digests: &[Digest], payload_bytes: usize, k: u32) -> Result<Vec<u8>, FormatError> {
-    if payload_bytes == 0 || payload_bytes >= SMALL_BELOW_BYTES {
-        let limit = SMALL_BELOW_BYTES as u64;
-        return Err(FormatError::SmallLength { bytes: payload_bytes as u64, limit });
+/// When the geometry is none of those.
+pub fn small(digests: &[Digest], geometry: Geometry) -> Result<Vec<u8>, SizingError> {
+    let Geometry { bits, k } = geometry;
+    if bits == 0 || !bits.is_multiple_of(8) {
+        return Err(SizingError::BitsNotWholeUnits { bits, unit_bits: 8 });
+    }
+    let max_bits = 8 * (SMALL_BELOW_BYTES as u64 - 1);
+    if bits > max_bits {
+        return Err(SizingError::TooManyBits { bits: bits.into(), max_bits });
     }
     check_small_k(k)?;
+    let payload_bytes = (bits / 8) as usize;
     let mut payload = Vec::with_capacity(payload_bytes + TRAILER_BYTES);
     payload.resize(payload_bytes, 0);
     for &digest in digests {
@@ -93,7 +99,7 @@ pub fn small(digests: &[Digest], payload_bytes: usize, k: u32) -> Result<Vec<u8>
             payload[bit / 8] |= 1 << (bit % 8);
         }
     }
-    Ok(seal(payload, LayoutKind::Classic, k as u8))
+    Ok(seal(payload, LayoutKind::Classic, k as u8)) // at most 32
 }
 
 fn check_small_k(k: u32) -> Result<(), SizingError> {
@@ -104,6 +110,43 @@ fn check_small_k(k: u32) -> Result<(), SizingError> {
 /// The bits of a digest in a small filter: those of `classic`, for any whole number of bytes.
 fn small_bits(digest: Digest, payload_bytes: usize, k: u32) -> impl Iterator<Item = usize> {
     Probes::new(digest).take(k as usize).map(move |h| fastrange(h, 8 * payload_bytes as u64) as usize)
+}
+
+fn small_contains(payload: &[u8], k: u8, digest: Digest) -> bool {
+    small_bits(digest, payload.len(), k.into()).all(|bit| payload[bit / 8] >> (bit % 8) & 1 == 1)
+}
+
+/// A small filter, copied out of its frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Small {
+    bytes: [u8; SMALL_BELOW_BYTES],
+    length: u8,
+    k: u8,
+}
+
+impl Small {
+    /// Its bits m and probes k.
+    pub fn geometry(&self) -> Geometry {
+        Geometry { bits: u64::from(self.length) * 8, k: self.k.into() }
+    }
+
+    /// May the key with this digest be present?
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        small_contains(&self.bytes[..self.length.into()], self.k, digest)
+    }
+
+    /// As [`crate::Filter::contains_batch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn contains_batch(&self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
+        check_output(digests.len(), out)?;
+        for (digests, out) in digests.chunks(64).zip(out) {
+            *out = (0..).zip(digests).fold(0, |word, (i, &d)| word | u64::from(self.contains_digest(d)) << i);
+        }
+        Ok(())
+    }
 }
 
 impl<'b> Compact<'b> {
@@ -145,6 +188,15 @@ impl<'b> Compact<'b> {
         self.layout == LayoutKind::Classic && self.payload.len() < SMALL_BELOW_BYTES
     }
 
+    /// The filter itself, when it is small.
+    pub fn small(&self) -> Option<Small> {
+        self.is_small().then(|| {
+            let mut bytes = [0; SMALL_BELOW_BYTES];
+            bytes[..self.payload.len()].copy_from_slice(self.payload);
+            Small { bytes, length: self.payload.len() as u8, k: self.k } // below 64
+        })
+    }
+
     /// Its layout.
     pub fn layout(&self) -> LayoutKind {
         self.layout
@@ -172,8 +224,7 @@ impl<'b> Compact<'b> {
     /// May the key with this digest be present?
     pub fn contains_digest(&self, digest: Digest) -> bool {
         if self.is_small() {
-            return small_bits(digest, self.payload.len(), self.k.into())
-                .all(|bit| self.payload[bit / 8] >> (bit % 8) & 1 == 1);
+            return small_contains(self.payload, self.k, digest);
         }
         AnyFilter::from_bytes(self.layout, self.payload, self.geometry(), UNKNOWN, PreHashedTrusted.into())
             .map_or(true, |filter| filter.contains_digest(digest))

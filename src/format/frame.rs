@@ -5,7 +5,7 @@ use crate::{
     AnyFilter, Contains, Digest,
     error::FormatError,
     filters::Holder,
-    hash::{AnyHasher, KeyHasher, PreHashedTrusted},
+    hash::{AnyHasher, Blake2b, KeyHasher, PreHashedTrusted},
 };
 use alloc::{sync::Arc, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
@@ -69,11 +69,23 @@ impl<'b> Frame<'b> {
     /// # Errors
     /// When `hasher` is not the one that the header names.
     pub fn filter(&self, hasher: impl Into<AnyHasher>) -> Result<AnyFilter<'b>, FormatError> {
-        let (hasher, Header { layout, geometry, design, .. }) = (self.checked(hasher.into())?, self.header);
+        let (hasher, Header { layout, geometry, design, .. }) = (hasher.into(), self.header);
+        self.check_hasher(&hasher)?;
         Ok(AnyFilter::from_bytes(layout, self.payload, geometry, design, hasher)?)
     }
 
-    fn checked(&self, hasher: AnyHasher) -> Result<AnyHasher, FormatError> {
+    /// May the key with this digest, one of the filter's hasher, be present?
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let Header { layout, geometry, design, .. } = self.header;
+        AnyFilter::from_bytes(layout, self.payload, geometry, design, PreHashedTrusted.into())
+            .map_or(true, |filter| filter.contains_digest(digest))
+    }
+
+    /// Is `hasher` the one that the header names?
+    ///
+    /// # Errors
+    /// When it is another, or has another seed or key.
+    pub fn check_hasher(&self, hasher: &AnyHasher) -> Result<(), FormatError> {
         let Header { hasher: stored, seed, .. } = self.header;
         if hasher.id() != stored {
             return Err(FormatError::HasherDiffers { stored, given: hasher.id() });
@@ -81,7 +93,7 @@ impl<'b> Frame<'b> {
         if hasher.seed() != seed {
             return Err(FormatError::KeyDiffers { stored: seed, given: hasher.seed() });
         }
-        Ok(hasher)
+        Ok(())
     }
 }
 
@@ -90,7 +102,7 @@ impl<'b> Frame<'b> {
 /// # Errors
 /// As [`Frame::open`], [`Frame::verify`] and [`Header::hasher`], and when there is no memory for the bits. No more is
 /// asked for than there are bytes.
-pub fn decode(bytes: &[u8], key: Option<&crate::hash::Blake2b>) -> Result<AnyFilter<'static>, FormatError> {
+pub fn decode(bytes: &[u8], key: Option<&Blake2b>) -> Result<AnyFilter<'static>, FormatError> {
     let frame = Frame::open(bytes)?;
     frame.verify()?;
     Ok(frame.filter(frame.header.hasher(key)?)?.to_owned()?)
@@ -110,14 +122,15 @@ pub fn decode(bytes: &[u8], key: Option<&crate::hash::Blake2b>) -> Result<AnyFil
 /// assert!(!filter.contains_bytes(b"key"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn hold<B>(holder: B, key: Option<&crate::hash::Blake2b>) -> Result<AnyFilter<'static>, FormatError>
+pub fn hold<B>(holder: B, key: Option<&Blake2b>) -> Result<AnyFilter<'static>, FormatError>
 where
     B: AsRef<[u8]> + Send + Sync + 'static,
 {
     let holder: Holder = Arc::new(holder);
     let bytes = (*holder).as_ref();
-    let Header { layout, geometry, design, .. } = *Frame::open(bytes)?.header();
-    let hasher = Frame::open(bytes)?.header.hasher(key)?;
+    let header = Frame::open(bytes)?.header;
+    let Header { layout, geometry, design, .. } = header;
+    let hasher = header.hasher(key)?;
     let part = HEADER_BYTES..bytes.len();
     Ok(AnyFilter::from_holder(layout, holder, part, geometry, design, hasher)?)
 }
@@ -125,11 +138,7 @@ where
 /// May the key with this digest be present in the filter of this full frame? Total and in constant time: "maybe" for
 /// whatever [`Frame::open`] refuses. The digest is taken for one of the filter's hasher.
 pub fn probe(bytes: &[u8], digest: Digest) -> bool {
-    let Ok(Frame { header: Header { layout, geometry, design, .. }, payload }) = Frame::open(bytes) else {
-        return true;
-    };
-    AnyFilter::from_bytes(layout, payload, geometry, design, PreHashedTrusted.into())
-        .map_or(true, |filter| filter.contains_digest(digest))
+    Frame::open(bytes).map_or(true, |frame| frame.contains_digest(digest))
 }
 
 fn header_of(filter: &impl Stored) -> Header {
