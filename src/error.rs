@@ -444,6 +444,8 @@ pub enum FormatError {
         /// Bytes that its geometry needs.
         needed: u64,
     },
+    /// The keys of an index do not ascend.
+    Order,
     /// The rate that the filter was sized for is no probability.
     Fpr {
         /// The rate.
@@ -493,6 +495,7 @@ impl fmt::Display for FormatError {
             Self::PayloadLength { claimed, needed } => {
                 write!(f, "the header claims {claimed} bytes of bits where its size needs {needed}")
             }
+            Self::Order => write!(f, "the keys of the index do not ascend"),
             Self::Fpr { fpr } => write!(f, "a design rate of {fpr:?} is no probability"),
             Self::KeyMissing => write!(f, "the filter is keyed, and no key was given"),
             Self::KeyDiffers { stored, given } => {
@@ -536,5 +539,45 @@ impl From<BuildError> for FormatError {
             BuildError::Length { bytes, needed } => Self::PayloadLength { claimed: bytes, needed },
             BuildError::NoKeys { hasher } => Self::HasherDiffers { stored: hasher, given: hasher },
         }
+    }
+}
+
+/// Why a key can't be taken by the filters of a partitioned segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PartitionError {
+    /// The key is less than the one before it: ranges need the order of the segment.
+    Order,
+    /// The key is longer than the index can say.
+    KeyLength {
+        /// Its bytes; at most 2³² − 1.
+        bytes: u64,
+    },
+    /// The filter of a range could not be built.
+    Build(BuildError),
+}
+
+impl fmt::Display for PartitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order => write!(f, "a key is less than the one before it"),
+            Self::KeyLength { bytes } => write!(f, "a key of {bytes} bytes is over {} bytes", u32::MAX),
+            Self::Build(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for PartitionError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Build(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<BuildError> for PartitionError {
+    fn from(e: BuildError) -> Self {
+        Self::Build(e)
     }
 }

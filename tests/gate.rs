@@ -5,12 +5,12 @@ mod random;
 
 use bloomline::{
     Contains, Digest, LayoutKind,
-    error::{BuildError, FormatError, SizingError},
-    gate::{FrameKind, SegmentFilter, SegmentPolicy},
+    error::{BuildError, FormatError, PartitionError, SizingError},
+    gate::{FrameKind, PartitionIndex, PartitionedBuilder, SegmentFilter, SegmentPolicy, Segments},
     hash::{Blake2b, PreHashed, Xxh3, Xxh64},
 };
 use random::Random;
-use std::sync::Arc;
+use std::{num::NonZero, sync::Arc};
 
 fn policies() -> Vec<SegmentPolicy> {
     let full = LayoutKind::ALL.iter().map(|&kind| SegmentPolicy::new(kind, Xxh3::with_seed(3)));
@@ -163,4 +163,127 @@ fn an_open_filter_keeps_its_holder() {
         assert_eq!(Arc::strong_count(&alive), 1);
     }
     assert_ne!(FrameKind::Full, FrameKind::Compact);
+}
+
+/// Filters of different size, layout, hasher and frame, among them one that takes no bytes, together.
+fn mixed(count: usize) -> Vec<Arc<SegmentFilter>> {
+    (0..count)
+        .map(|s| {
+            let policy = match s % 5 {
+                0 => SegmentPolicy::new(LayoutKind::Classic, Xxh3::default()),
+                1 => SegmentPolicy::new(LayoutKind::SplitBlock, Xxh3::with_seed(8)),
+                2 => SegmentPolicy::new(LayoutKind::Blocked, Xxh64::default()).compact(),
+                3 => SegmentPolicy::new(LayoutKind::Word, PreHashed),
+                _ => SegmentPolicy::new(LayoutKind::SplitLine, Xxh3::default()),
+            };
+            let mut builder = policy.builder();
+            for key in (s as u64 * 37..).step_by(7).take([12, 300, 5_000][s % 3]) {
+                match policy.digest(&key.to_le_bytes()) {
+                    Some(digest) => builder.add_digest(digest),
+                    None => builder.add_digest(Digest(key)),
+                }
+            }
+            Arc::new(policy.open(builder.finish().expect("a size")).expect("a filter"))
+        })
+        .collect()
+}
+
+#[test]
+fn many_segments_answer_as_each_by_itself() {
+    for count in [0, 1, 5, 63, 64, 65, 200] {
+        let filters = mixed(count);
+        let segments = Segments::new(filters.clone());
+        assert_eq!((segments.len(), segments.filters().len()), (count, count));
+        for keys in [0, 1, 63, 64, 65, 511, 512, 513, 1_300] {
+            let keys: Vec<[u8; 8]> = (0..keys).map(|key: u64| key.to_le_bytes()).collect();
+            let words = keys.len().div_ceil(64);
+            let mut by_segment = vec![u64::MAX; count * words + 1];
+            segments.contains_batch(&keys, &mut by_segment).expect("room");
+            assert_eq!(by_segment[count * words], u64::MAX, "words beyond are left alone");
+            for (i, key) in keys.iter().enumerate() {
+                let mut one = vec![u64::MAX; count.div_ceil(64)];
+                segments.contains(key, &mut one).expect("room");
+                for (s, filter) in filters.iter().enumerate() {
+                    let expected = filter.contains_bytes(key);
+                    assert_eq!(by_segment[s * words + i / 64] >> (i % 64) & 1 == 1, expected, "segment {s}, key {i}");
+                    assert_eq!(one[s / 64] >> (s % 64) & 1 == 1, expected, "segment {s}, key {i}");
+                }
+            }
+            for s in 0..count {
+                let answers: u32 = by_segment[s * words..][..words].iter().map(|word| word.count_ones()).sum();
+                assert!(answers as usize <= keys.len(), "bits after the last key");
+            }
+            if count * words > 0 {
+                assert!(segments.contains_batch(&keys, &mut by_segment[..count * words - 1]).is_err());
+            }
+        }
+        let digests: Vec<Digest> = Random(5).take(700).map(Digest).collect();
+        let mut by_segment = vec![0; count * 11];
+        segments.contains_digests(&digests, &mut by_segment).expect("room");
+        for (i, &digest) in digests.iter().enumerate() {
+            let mut one = vec![0; count.div_ceil(64)];
+            segments.contains_digest(digest, &mut one).expect("room");
+            for (s, filter) in filters.iter().enumerate() {
+                let expected = filter.contains_digest(digest);
+                assert_eq!(by_segment[s * 11 + i / 64] >> (i % 64) & 1 == 1, expected);
+                assert_eq!(one[s / 64] >> (s % 64) & 1 == 1, expected);
+            }
+        }
+        if count > 64 {
+            assert!(segments.contains(b"key", &mut [0]).is_err());
+        }
+    }
+}
+
+#[test]
+fn partitions_find_every_key_where_the_index_says() {
+    let policy = SegmentPolicy::new(LayoutKind::SplitBlock, Xxh3::default());
+    for (keys, per_partition) in [(0, 10), (1, 10), (9, 10), (10, 10), (11, 10), (1_000, 10), (5_000, 999), (50, 1)] {
+        let mut builder = PartitionedBuilder::new(&policy, NonZero::new(per_partition).expect("not 0"));
+        let key = |i: usize| format!("key{:06}", 2 * i);
+        for i in 0..keys {
+            for _version in 0..i % 3 + 1 {
+                builder.add_key(key(i).as_bytes()).expect("in order");
+            }
+        }
+        let bytes = builder.finish().expect("a size");
+        let index = PartitionIndex::open(&bytes.index).expect("nothing changed");
+        assert_eq!(index.len(), keys.div_ceil(per_partition).max(1));
+        assert_eq!(index.filters().last().map(|range| range.end), Some(bytes.filters.len() as u64));
+        let probe = |key: &str| {
+            index.locate(key.as_bytes()).is_some_and(|range| {
+                let filter = &bytes.filters[range.start as usize..range.end as usize];
+                policy.verify(filter).expect("a whole filter");
+                policy.probe(filter, policy.digest(key.as_bytes()).expect("bytes"))
+            })
+        };
+        assert!((0..keys).all(|i| probe(&key(i))));
+        let wrong = (0..keys).filter(|&i| probe(&format!("key{:06}", 2 * i + 1))).count();
+        assert!(wrong <= 5 + keys / 20, "{wrong} of {keys}"); // 1.3 % expected, 5 % is never seen
+        assert!(!probe("zzz"));
+
+        for bit in 0..8 * bytes.index.len() {
+            let mut index = bytes.index.clone();
+            index[bit / 8] ^= 1 << (bit % 8);
+            assert!(PartitionIndex::open(&index).is_err(), "bit {bit}");
+        }
+        for length in 0..bytes.index.len() {
+            assert!(PartitionIndex::open(&bytes.index[..length]).is_err(), "cut to {length}");
+        }
+    }
+}
+
+#[test]
+fn partitions_need_keys_in_order() {
+    let policy = SegmentPolicy::new(LayoutKind::Word, Xxh3::default());
+    let mut builder = PartitionedBuilder::new(&policy, NonZero::new(2).expect("not 0"));
+    builder.add_key(b"b").expect("the first");
+    builder.add_key(b"b").expect("a version of it");
+    assert_eq!(builder.add_key(b"a"), Err(PartitionError::Order));
+    builder.add_key(b"").expect_err("less than b");
+    builder.add_key(b"c").expect("in order");
+    let no_bytes = SegmentPolicy::new(LayoutKind::Word, PreHashed);
+    let mut builder = PartitionedBuilder::new(&no_bytes, NonZero::new(2).expect("not 0"));
+    builder.add_key(b"a").expect("told at the end");
+    assert!(matches!(builder.finish(), Err(PartitionError::Build(BuildError::NoKeys { .. }))));
 }

@@ -129,14 +129,6 @@ macro_rules! any_filter {
                 }
             }
 
-            /// As [`Filter::with_working_set`].
-            #[must_use]
-            pub fn with_working_set(self, bytes: u64) -> Self {
-                match self {
-                    $(Self::$Layout(filter) => Self::$Layout(filter.with_working_set(bytes)),)*
-                }
-            }
-
             /// As [`Filter::fold`].
             ///
             /// # Errors
@@ -227,6 +219,16 @@ impl AnyFilter<'_> {
     #[inline]
     pub fn prefetch(&self, digest: Digest) {
         each!(self, f => f.prefetch(digest));
+    }
+
+    /// As [`Filter::prefetches_among`].
+    pub(crate) fn prefetches_among(&self, bytes: u64) -> bool {
+        each!(self, f => f.prefetches_among(bytes))
+    }
+
+    /// As [`Filter::contains_window`].
+    pub(crate) fn contains_window(&self, digests: &[Digest], out: &mut [u64], prefetch: bool) {
+        each!(self, f => f.contains_window(digests, out, prefetch));
     }
 
     /// As [`Filter::select_batch`].

@@ -233,12 +233,15 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
         self
     }
 
-    /// The same filter, told that it is probed together with others, `bytes` in all: batches prefetch as the tier of
-    /// that many asks. By itself a filter assumes that the caches are its own.
-    #[must_use]
-    pub fn with_working_set(mut self, bytes: u64) -> Self {
-        self.prefetch = wants_prefetch::<L>(bytes.max(self.geometry.bits / 8));
-        self
+    /// Whether batches should prefetch when this filter is probed together with others, `bytes` in all. By itself a
+    /// filter takes the caches for its own.
+    pub(crate) fn prefetches_among(&self, bytes: u64) -> bool {
+        wants_prefetch::<L>(bytes.max(self.geometry.bits / 8))
+    }
+
+    /// As [`Filter::contains_batch`], for an `out` that is known to be long enough, prefetching or not as told.
+    pub(crate) fn contains_window(&self, digests: &[Digest], out: &mut [u64], prefetch: bool) {
+        self.kernels.contains_batch(self.store.units(), digests, out, prefetch);
     }
 
     /// Asks the memory for the line where a lookup of this digest begins, and does not wait for it: before one key is

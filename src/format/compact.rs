@@ -142,10 +142,15 @@ impl Small {
     /// As there.
     pub fn contains_batch(&self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
         check_output(digests.len(), out)?;
+        self.contains_window(digests, out);
+        Ok(())
+    }
+
+    /// The same, for an `out` that is long enough.
+    pub(crate) fn contains_window(&self, digests: &[Digest], out: &mut [u64]) {
         for (digests, out) in digests.chunks(64).zip(out) {
             *out = (0..).zip(digests).fold(0, |word, (i, &d)| word | u64::from(self.contains_digest(d)) << i);
         }
-        Ok(())
     }
 }
 

@@ -397,13 +397,20 @@ impl SegmentFilter {
         }
     }
 
-    /// As [`crate::Filter::with_working_set`].
-    #[must_use]
-    pub fn with_working_set(mut self, bytes: u64) -> Self {
-        if let Probe::Filter(filter) = self.probe {
-            self.probe = Probe::Filter(filter.with_working_set(bytes));
+    /// Whether batches should prefetch when this filter is one of many, `bytes` in all.
+    pub(super) fn prefetches_among(&self, bytes: u64) -> bool {
+        match &self.probe {
+            Probe::Filter(filter) => filter.prefetches_among(bytes),
+            Probe::Small(_) => false,
         }
-        self
+    }
+
+    /// As [`Contains::contains_batch`], for an `out` that is long enough, prefetching or not as told.
+    pub(super) fn contains_window(&self, digests: &[Digest], out: &mut [u64], prefetch: bool) {
+        match &self.probe {
+            Probe::Filter(filter) => filter.contains_window(digests, out, prefetch),
+            Probe::Small(small) => small.contains_window(digests, out),
+        }
     }
 }
 

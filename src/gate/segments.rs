@@ -1,0 +1,190 @@
+//! The filters of many segments, probed together.
+
+use super::SegmentFilter;
+use crate::{
+    Contains, Digest,
+    error::BatchError,
+    filters::check_output,
+    hash::{AnyHasher, KeyHasher},
+};
+use std::sync::Arc;
+
+/// Keys that are hashed and probed together: their digests and answers stay in L1 while one filter after the other is
+/// asked.
+const KEYS_AT_ONCE: usize = 512;
+
+/// Segments whose first lines are asked for before the first of them is tested: more than a core has misses in flight.
+const SEGMENTS_AT_ONCE: usize = 64;
+
+/// The filters of the segments that a store would have to read, newest first: one version of the tree.
+///
+/// Filters of different size, layout and hasher live together; each hasher runs once for a key. A key is looked up in all
+/// filters at the same time: their first lines are on the way before the first is tested.
+///
+/// ```
+/// use bloomline::{LayoutKind, gate::{SegmentPolicy, Segments}, hash::Xxh3};
+/// use std::sync::Arc;
+///
+/// let policy = SegmentPolicy::new(LayoutKind::SplitBlock, Xxh3::default());
+/// let mut filters = Vec::new();
+/// for segment in 0..3u64 {
+///     let mut builder = policy.builder();
+///     (0..100).for_each(|key| builder.add_key(&(segment * 100 + key).to_be_bytes()));
+///     filters.push(Arc::new(policy.open(builder.finish()?)?));
+/// }
+///
+/// let segments = Segments::new(filters);
+/// let mut may_have = [0; 1];
+/// segments.contains(&205u64.to_be_bytes(), &mut may_have)?;
+/// assert_eq!(may_have[0] & 4, 4); // segment 2 has it; the others are unlikely to say so
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Segments {
+    filters: Vec<Arc<SegmentFilter>>,
+    groups: Vec<Group>,
+}
+
+/// The segments of one hasher, by their numbers, ascending.
+#[derive(Clone, Debug)]
+struct Group {
+    hasher: AnyHasher,
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    segment: usize,
+    prefetch: bool,
+}
+
+impl Segments {
+    /// These filters. The order, newest first by custom, is that of the answers.
+    pub fn new(filters: impl IntoIterator<Item = Arc<SegmentFilter>>) -> Self {
+        let filters: Vec<_> = filters.into_iter().collect();
+        let bytes = filters.iter().map(|filter| filter.size_in_bytes()).sum();
+        let mut groups: Vec<Group> = Vec::new();
+        for (segment, filter) in filters.iter().enumerate() {
+            let hasher = filter.hasher();
+            let same = |group: &&mut Group| group.hasher.id() == hasher.id() && group.hasher.seed() == hasher.seed();
+            let member = Member { segment, prefetch: filter.prefetches_among(bytes) };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.members.push(member),
+                None => groups.push(Group { hasher: hasher.clone(), members: vec![member] }),
+            }
+        }
+        Self { filters, groups }
+    }
+
+    /// The filters, in their order.
+    pub fn filters(&self) -> &[Arc<SegmentFilter>] {
+        &self.filters
+    }
+
+    /// Number of segments.
+    pub fn len(&self) -> usize {
+        self.filters.len()
+    }
+
+    /// No segment?
+    pub fn is_empty(&self) -> bool {
+        self.filters.is_empty()
+    }
+
+    /// Bit s % 64 of word s / 64 of `out`: may segment s have this key? "Maybe" for filters whose hasher takes no bytes.
+    ///
+    /// # Errors
+    /// When `out` has fewer than ⌈segments / 64⌉ words. Nothing is written then.
+    pub fn contains(&self, key: &[u8], out: &mut [u64]) -> Result<(), BatchError> {
+        self.contains_by(|hasher| hasher.digest_bytes(key), out)
+    }
+
+    /// The same for the key with this digest, which every filter's hasher must have made.
+    ///
+    /// # Errors
+    /// As [`Segments::contains`].
+    pub fn contains_digest(&self, digest: Digest, out: &mut [u64]) -> Result<(), BatchError> {
+        self.contains_by(|_| Some(digest), out)
+    }
+
+    #[inline]
+    fn contains_by(&self, digest: impl Fn(&AnyHasher) -> Option<Digest>, out: &mut [u64]) -> Result<(), BatchError> {
+        check_output(self.filters.len(), out)?;
+        out[..self.filters.len().div_ceil(64)].fill(0);
+        for Group { hasher, members } in &self.groups {
+            let digest = digest(hasher);
+            for members in members.chunks(SEGMENTS_AT_ONCE) {
+                if let Some(digest) = digest {
+                    members.iter().for_each(|member| self.filters[member.segment].prefetch(digest));
+                }
+                for &Member { segment, .. } in members {
+                    let may = digest.is_none_or(|digest| self.filters[segment].contains_digest(digest));
+                    out[segment / 64] |= u64::from(may) << (segment % 64);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bit i % 64 of word s·w + i / 64 of `out`, w being ⌈keys / 64⌉: may segment s have key i? So the keys that a segment
+    /// has to be read for lie side by side.
+    ///
+    /// # Errors
+    /// When `out` has fewer than segments·⌈keys / 64⌉ words. Nothing is written then.
+    pub fn contains_batch(&self, keys: &[impl AsRef<[u8]>], out: &mut [u64]) -> Result<(), BatchError> {
+        self.batch_by(keys.len(), out, |hasher, first, digests| {
+            for (key, digest) in keys[first..].iter().zip(digests) {
+                *digest = hasher.digest_bytes(key.as_ref())?;
+            }
+            Some(())
+        })
+    }
+
+    /// The same for the keys with these digests, which every filter's hasher must have made.
+    ///
+    /// # Errors
+    /// As [`Segments::contains_batch`].
+    pub fn contains_digests(&self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
+        self.batch_by(digests.len(), out, |_, first, window| {
+            window.copy_from_slice(&digests[first..][..window.len()]);
+            Some(())
+        })
+    }
+
+    /// `hash(hasher, first, digests)` fills in the digests of the keys from `first` on; `None` when it can't.
+    fn batch_by(
+        &self,
+        keys: usize,
+        out: &mut [u64],
+        hash: impl Fn(&AnyHasher, usize, &mut [Digest]) -> Option<()>,
+    ) -> Result<(), BatchError> {
+        let words = keys.div_ceil(64);
+        let needed = words.saturating_mul(self.filters.len());
+        if out.len() < needed {
+            return Err(BatchError { words: out.len(), needed });
+        }
+        let mut digests = [Digest(0); KEYS_AT_ONCE];
+        for Group { hasher, members } in &self.groups {
+            for first in (0..keys).step_by(KEYS_AT_ONCE) {
+                let digests = &mut digests[..KEYS_AT_ONCE.min(keys - first)];
+                let hashed = hash(hasher, first, digests).is_some();
+                for &Member { segment, prefetch } in members {
+                    let out = &mut out[segment * words + first / 64..][..digests.len().div_ceil(64)];
+                    if hashed {
+                        self.filters[segment].contains_window(digests, out, prefetch);
+                    } else {
+                        all_maybe(digests.len(), out);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// "Maybe" for this many keys.
+fn all_maybe(keys: usize, out: &mut [u64]) {
+    for (i, word) in out.iter_mut().enumerate() {
+        *word = u64::MAX >> (64 - (keys - 64 * i).min(64));
+    }
+}
