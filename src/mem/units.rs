@@ -307,7 +307,7 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
     fn prefetch_at(&self, offset: usize) {
         let unit = self.base.as_ptr().wrapping_add(offset);
         prefetch(unit);
-        if self.base.addr().get() % U::BYTES != 0 {
+        if !self.base.addr().get().is_multiple_of(U::BYTES) {
             prefetch(unit.wrapping_add(U::BYTES - 1));
         }
     }
