@@ -52,6 +52,8 @@ pub trait Walk<L: Layout> {
     const PREFETCH_IN_L3: bool;
     /// May `digest` be present?
     fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool;
+    /// Bit i: may filter i, of at most 64, have `digest`?
+    fn contains_each<I: Isa, M: Memory>(isa: I, filters: &[Units<'_, M, L::Unit>], digest: Digest) -> u64;
     /// Asks for the line where a lookup of `digest` begins.
     fn prefetch<M: Memory>(units: &Units<'_, M, L::Unit>, digest: Digest);
     /// Bit i of `out`: may digest i be present? `out` has a word for every 64 digests.

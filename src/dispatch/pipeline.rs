@@ -140,6 +140,19 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
     }
 
     #[inline(always)]
+    fn contains_each<I: Isa, M: Memory>(isa: I, filters: &[Units<'_, M, L::Unit>], digest: Digest) -> u64 {
+        filters.iter().take(FILTERS_AHEAD).for_each(|units| units.prefetch(digest));
+        let mut bits = 0;
+        for (i, units) in filters.iter().take(64).enumerate() {
+            if let Some(ahead) = filters.get(i + FILTERS_AHEAD) {
+                ahead.prefetch(digest);
+            }
+            bits |= (<Self as Walk<L>>::contains(isa, units, digest) as u64) << i;
+        }
+        bits
+    }
+
+    #[inline(always)]
     fn insert<I: Isa, M: Memory>(isa: I, units: &mut UnitsMut<'_, M, L::Unit>, digest: Digest) -> bool {
         let k = units.as_units().shape().k;
         L::insert::<I, M>(isa, units.pick(digest), digest, k)
@@ -204,6 +217,9 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
         }
     }
 }
+
+/// Filters between asking for one's line and testing it: as many as a core has misses in flight.
+const FILTERS_AHEAD: usize = 24;
 
 /// Walks probe by probe.
 #[derive(Debug)]
@@ -387,6 +403,35 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
                 out[at / 64] |= (<Self as Walk<L>>::contains::<I, M>(isa, units, digest) as u64) << (at % 64);
             }
         }
+    }
+
+    /// Probe after probe in all filters where the key survives: its hash is the same everywhere, and the survivors' next
+    /// lines are on the way together.
+    #[inline(always)]
+    fn contains_each<I: Isa, M: Memory>(_: I, filters: &[Units<'_, M, [u8; 8]>], digest: Digest) -> u64 {
+        let filters = filters.get(..64).unwrap_or(filters);
+        let each = |mut bits: u64, visit: &mut dyn FnMut(usize, &Units<'_, M, [u8; 8]>)| {
+            while bits != 0 {
+                let i = bits.trailing_zeros() as usize;
+                visit(i, &filters[i]);
+                bits &= bits - 1;
+            }
+        };
+        let mut alive = u64::MAX.checked_shr(64 - filters.len() as u32).unwrap_or(0);
+        let mut hash = digest.0;
+        each(alive, &mut |_, units| units.prefetch_bit(0, hash));
+        let most = filters.iter().map(|units| units.shape().k).max().unwrap_or(0);
+        for probe in 0..most {
+            let mut survivors = 0;
+            // Beyond a filter's last probe its bit is not asked for.
+            each(alive, &mut |i, units| {
+                survivors |= u64::from(probe >= units.shape().k || units.bit(probe, hash)) << i;
+            });
+            alive = survivors;
+            hash = next_probe(hash);
+            each(alive, &mut |_, units| units.prefetch_bit(probe + 1, hash));
+        }
+        alive
     }
 
     #[inline(always)]

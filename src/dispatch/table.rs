@@ -27,6 +27,7 @@ pub(crate) struct Kernels<L: Layout, M: Memory> {
     level: Level,
     contains: unsafe fn(&Units<'_, M, L::Unit>, Digest) -> bool,
     contains_batch: unsafe fn(&Units<'_, M, L::Unit>, &[Digest], &mut [u64], bool),
+    contains_each: unsafe fn(&[Units<'_, M, L::Unit>], Digest) -> u64,
     insert: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, Digest) -> bool,
     insert_batch: unsafe fn(&mut UnitsMut<'_, M, L::Unit>, &[Digest], bool),
     partition: unsafe fn(Shape, usize, &[Digest], u32, &mut Partitioner, &mut dyn FnMut(usize, &[u64])),
@@ -61,6 +62,13 @@ impl<L: Layout, M: Memory> Kernels<L, M> {
     ) {
         // SAFETY: the level of a reachable table is available.
         unsafe { (self.contains_batch)(units, digests, out, prefetch) }
+    }
+
+    /// Bit i: may filter i, of at most 64, have the digest?
+    #[inline]
+    pub(crate) fn contains_each(&self, filters: &[Units<'_, M, L::Unit>], digest: Digest) -> u64 {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains_each)(filters, digest) }
     }
 
     #[inline(always)]
@@ -121,6 +129,10 @@ macro_rules! tables {
                         }
                     }
                     $(#[$feature])?
+                    fn contains_each(filters: &[Units<'_, M, L::Unit>], digest: Digest) -> u64 {
+                        L::Walk::contains_each::<_, M>($token, filters, digest)
+                    }
+                    $(#[$feature])?
                     fn insert(units: &mut UnitsMut<'_, M, L::Unit>, digest: Digest) -> bool {
                         L::Walk::insert::<_, M>($token, units, digest)
                     }
@@ -154,6 +166,7 @@ macro_rules! tables {
                         level: Level::$level,
                         contains: Self::contains,
                         contains_batch: Self::contains_batch,
+                        contains_each: Self::contains_each,
                         insert: Self::insert,
                         insert_batch: Self::insert_batch,
                         partition: Self::partition,

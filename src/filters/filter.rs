@@ -8,7 +8,7 @@ use crate::{
     error::{AllocError, BatchError, BuildError, CombineError, FoldError, WriteError},
     hash::{AnyHasher, Digest, Hashes, KeyHasher, Xxh3},
     layout::{Layout, Walk},
-    mem::{HugePages, MaybeOwned, Memory, Owned, Shared, Store, View},
+    mem::{Held, HugePages, MaybeOwned, Memory, Owned, Shared, Store, View},
     sizing::{Geometry, Model},
 };
 use alloc::vec::Vec;
@@ -619,6 +619,16 @@ impl<L: Layout> Filter<L, MaybeOwned<'_, L::Unit>, AnyHasher> {
         self.check_like(other)?;
         combine(self.store.owned_mut().ok_or(CombineError::ReadOnly)?, other, op);
         Ok(())
+    }
+
+    /// The same filter, its bits reference-counted if they are its own.
+    pub(crate) fn into_held(mut self) -> Self {
+        self.store = self.store.into_held();
+        self
+    }
+
+    pub(crate) fn held(&self) -> Option<&Held<L::Unit>> {
+        self.store.held()
     }
 
     pub(crate) fn stored_bytes(&self) -> &[u8] {

@@ -10,6 +10,8 @@ mod builder;
 mod classic;
 mod filter;
 mod gate;
+#[cfg(feature = "std")]
+mod many;
 mod partitioned;
 mod split_block;
 mod split_line;
@@ -30,6 +32,8 @@ pub(crate) use crate::mem::Holder;
 use crate::{layout::Layout, sizing::Model};
 use core::fmt;
 pub(crate) use filter::check_output;
+#[cfg(feature = "std")]
+pub(crate) use many::AnyMany;
 
 /// Odd multipliers whose products with a digest feed the probes within a unit: the first three odd words of BLAKE2b's
 /// initial vector (RFC 7693, section 2.6), numbers nobody chose for this.

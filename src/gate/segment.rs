@@ -204,14 +204,14 @@ impl SegmentPolicy {
                 let frame = Frame::open(bytes)?;
                 self.check(&frame)?;
                 frame.verify()?;
-                Probe::Filter(frame.filter(self.hasher.clone())?.to_owned()?)
+                Probe::Filter(frame.filter(self.hasher.clone())?.to_owned()?.into_held())
             }
             FrameKind::Compact => {
                 let frame = Compact::open(bytes)?;
                 frame.verify()?;
                 match frame.small() {
                     Some(small) => Probe::Small(small),
-                    None => Probe::Filter(frame.filter(self.hasher.clone())?.to_owned()?),
+                    None => Probe::Filter(frame.filter(self.hasher.clone())?.to_owned()?.into_held()),
                 }
             }
         };
@@ -415,11 +415,11 @@ impl SegmentFilter {
         self.frame_bytes
     }
 
-    /// As [`crate::Filter::prefetch`].
-    #[inline]
-    pub fn prefetch(&self, digest: Digest) {
-        if let Probe::Filter(filter) = &self.probe {
-            filter.prefetch(digest);
+    /// The filter inside, unless it is a small one.
+    pub(super) fn any(&self) -> Option<&AnyFilter<'static>> {
+        match &self.probe {
+            Probe::Filter(filter) => Some(filter),
+            Probe::Small(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ use super::SegmentFilter;
 use crate::{
     Contains, Digest,
     error::BatchError,
-    filters::check_output,
+    filters::{AnyMany, check_output},
     hash::{AnyHasher, KeyHasher},
 };
 use std::sync::Arc;
@@ -12,9 +12,6 @@ use std::sync::Arc;
 /// Keys that are hashed and probed together: their digests and answers stay in L1 while one filter after the other is
 /// asked.
 const KEYS_AT_ONCE: usize = 512;
-
-/// Segments between asking for a filter's line and testing it: as many as a core has misses in flight.
-const AHEAD: usize = 48;
 
 /// The filters of the segments that a store would have to read, newest first: one version of the tree.
 ///
@@ -50,12 +47,47 @@ pub struct Segments {
 struct Group {
     hasher: AnyHasher,
     members: Vec<Member>,
+    /// The same segments for one key: up to 64 of one layout at a time.
+    runs: Vec<Run>,
+    /// And those that are in no run: small filters.
+    single: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Member {
     segment: usize,
     prefetch: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Run {
+    filters: Arc<AnyMany>,
+    segments: Vec<usize>,
+}
+
+impl Group {
+    fn new(hasher: &AnyHasher) -> Self {
+        Self { hasher: hasher.clone(), members: Vec::new(), runs: Vec::new(), single: Vec::new() }
+    }
+
+    fn is_of(&self, hasher: &AnyHasher) -> bool {
+        self.hasher.id() == hasher.id() && self.hasher.seed() == hasher.seed()
+    }
+
+    /// Takes a segment into the run of its layout.
+    fn run(&mut self, segment: usize, filter: &SegmentFilter) {
+        let Some(filter) = filter.any() else { return self.single.push(segment) };
+        for run in self.runs.iter_mut().rev() {
+            // The `Arc` is shared by clones of the whole, of which there are none while it is being made.
+            if Arc::get_mut(&mut run.filters).is_some_and(|filters| filters.push(filter)) {
+                return run.segments.push(segment);
+            }
+        }
+        match AnyMany::new(filter) {
+            Some(filters) => self.runs.push(Run { filters: Arc::new(filters), segments: vec![segment] }),
+            None => self.single.push(segment),
+        }
+    }
 }
 
 impl Segments {
@@ -65,13 +97,12 @@ impl Segments {
         let bytes = filters.iter().map(|filter| filter.size_in_bytes()).sum();
         let mut groups: Vec<Group> = Vec::new();
         for (segment, filter) in filters.iter().enumerate() {
-            let hasher = filter.hasher();
-            let same = |group: &&mut Group| group.hasher.id() == hasher.id() && group.hasher.seed() == hasher.seed();
-            let member = Member { segment, prefetch: filter.prefetches_among(bytes) };
-            match groups.iter_mut().find(same) {
-                Some(group) => group.members.push(member),
-                None => groups.push(Group { hasher: hasher.clone(), members: vec![member] }),
-            }
+            let at = groups.iter().position(|group| group.is_of(filter.hasher())).unwrap_or_else(|| {
+                groups.push(Group::new(filter.hasher()));
+                groups.len() - 1
+            });
+            groups[at].members.push(Member { segment, prefetch: filter.prefetches_among(bytes) });
+            groups[at].run(segment, filter);
         }
         Self { filters, groups }
     }
@@ -111,18 +142,20 @@ impl Segments {
     fn contains_by(&self, digest: impl Fn(&AnyHasher) -> Option<Digest>, out: &mut [u64]) -> Result<(), BatchError> {
         check_output(self.filters.len(), out)?;
         out[..self.filters.len().div_ceil(64)].fill(0);
-        for Group { hasher, members } in &self.groups {
+        let mut set = |segment: usize| out[segment / 64] |= 1 << (segment % 64);
+        for Group { hasher, members, runs, single } in &self.groups {
             let Some(digest) = digest(hasher) else {
-                members.iter().for_each(|member| out[member.segment / 64] |= 1 << (member.segment % 64));
+                members.iter().for_each(|member| set(member.segment));
                 continue;
             };
-            let ask = |member: &Member| self.filters[member.segment].prefetch(digest);
-            members.iter().take(AHEAD).for_each(ask);
-            for (i, &Member { segment, .. }) in members.iter().enumerate() {
-                members.get(i + AHEAD).iter().copied().for_each(ask);
-                let may = self.filters[segment].contains_digest(digest);
-                out[segment / 64] |= u64::from(may) << (segment % 64);
+            for Run { filters, segments } in runs {
+                let mut bits = filters.contains_each(digest);
+                while bits != 0 {
+                    set(segments[bits.trailing_zeros() as usize]);
+                    bits &= bits - 1;
+                }
             }
+            single.iter().filter(|&&segment| self.filters[segment].contains_digest(digest)).for_each(|&s| set(s));
         }
         Ok(())
     }
@@ -165,7 +198,7 @@ impl Segments {
             return Err(BatchError { words: out.len(), needed });
         }
         let mut digests = [Digest(0); KEYS_AT_ONCE];
-        for Group { hasher, members } in &self.groups {
+        for Group { hasher, members, .. } in &self.groups {
             for first in (0..keys).step_by(KEYS_AT_ONCE) {
                 let digests = &mut digests[..KEYS_AT_ONCE.min(keys - first)];
                 let hashed = hash(hasher, first, digests).is_some();

@@ -21,7 +21,7 @@ mod units;
 
 pub(crate) use partition::{MAX_RUNS, Partitioner};
 pub use region::HugePages;
-pub(crate) use store::Holder;
 pub use store::{Held, MaybeOwned, Owned, Shared, Store, View};
+pub(crate) use store::{HeldMany, Holder};
 pub(crate) use units::Ring;
 pub use units::{Atomic, Memory, Plain, Shape, Slab, Units, UnitsMut};

@@ -5,7 +5,7 @@ use super::{
     units::{Atomic, Memory, Plain, Shape, Units, UnitsMut},
 };
 use crate::{block::Unit, error::AllocError};
-use alloc::sync::Arc;
+use alloc::{sync::Arc, vec, vec::Vec};
 use core::{fmt, ops::Range, ptr::NonNull};
 
 /// Who owns a filter's bits, and how they may be read.
@@ -70,6 +70,12 @@ impl<U: Unit> Owned<U> {
             Some(units) => Shared { units, region: self.region },
             None => unreachable!("the shape fitted this memory before"),
         }
+    }
+}
+
+impl<U: Unit> AsRef<[u8]> for Owned<U> {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 
@@ -171,7 +177,7 @@ pub(crate) type Holder = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Held<U: Unit> {
     // Points into what `holder` keeps.
     units: Units<'static, Plain, U>,
-    _holder: Holder,
+    holder: Holder,
 }
 
 impl<U: Unit> Held<U> {
@@ -184,7 +190,7 @@ impl<U: Unit> Held<U> {
         // SAFETY: the slice was borrowed from a shared reference to what the `Arc` holds. That stays where it is, alive
         // and never mutably borrowed, while `self` keeps its `Arc`; and `self` hands the units out only for its own life.
         let units = unsafe { Units::new(NonNull::from_ref(bytes).cast(), bytes.len() / U::BYTES, shape) }?;
-        Some(Self { units, _holder: holder })
+        Some(Self { units, holder })
     }
 
     /// The bytes of all units.
@@ -197,6 +203,43 @@ impl<U: Unit> Held<U> {
 impl<U: Unit> fmt::Debug for Held<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Held").field("units", &self.units).finish_non_exhaustive()
+    }
+}
+
+impl<U: Unit> Held<U> {
+    /// The same units, reference-counted.
+    pub(crate) fn from_owned(owned: Owned<U>) -> Self {
+        let units = owned.units;
+        // What `units` points into is the region, whose address does not change when its owner moves.
+        Self { units, holder: Arc::new(owned) }
+    }
+}
+
+/// The units of many filters, side by side: one key is looked up in all of them.
+pub(crate) struct HeldMany<U: Unit> {
+    units: Vec<Units<'static, Plain, U>>,
+    holders: Vec<Holder>,
+}
+
+impl<U: Unit> HeldMany<U> {
+    pub(crate) fn new(first: &Held<U>) -> Self {
+        Self { units: vec![first.units], holders: vec![first.holder.clone()] }
+    }
+
+    pub(crate) fn push(&mut self, held: &Held<U>) {
+        self.units.push(held.units);
+        self.holders.push(held.holder.clone());
+    }
+
+    /// In the order in which they were pushed.
+    pub(crate) fn units(&self) -> &[Units<'_, Plain, U>] {
+        &self.units
+    }
+}
+
+impl<U: Unit> fmt::Debug for HeldMany<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldMany").field("units", &self.units).finish_non_exhaustive()
     }
 }
 
@@ -217,6 +260,22 @@ impl<U: Unit> MaybeOwned<'_, U> {
         match self {
             Self::Owned(store) => Some(store),
             Self::View(_) | Self::Held(_) => None,
+        }
+    }
+
+    /// The same units, reference-counted; a view of somebody else's bytes stays one.
+    pub(crate) fn into_held(self) -> Self {
+        match self {
+            Self::Owned(store) => Self::Held(Held::from_owned(store)),
+            other => other,
+        }
+    }
+
+    /// What keeps the bytes here, if it is shared.
+    pub(crate) fn held(&self) -> Option<&Held<U>> {
+        match self {
+            Self::Held(store) => Some(store),
+            Self::Owned(_) | Self::View(_) => None,
         }
     }
 
