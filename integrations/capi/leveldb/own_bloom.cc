@@ -1,4 +1,5 @@
-// LevelDB's own Bloom filter behind the callbacks of its C interface, so that what it is asked and answers can be counted.
+// LevelDB's own Bloom filter behind the callbacks of its C interface, so that what it is asked and answers can be
+// counted.
 #include "own_bloom.h"
 
 #include <leveldb/filter_policy.h>
@@ -13,7 +14,9 @@ namespace {
 const leveldb::FilterPolicy *policy_of(void *state) { return static_cast<const leveldb::FilterPolicy *>(state); }
 }  // namespace
 
-void *own_bloom(int bits_per_key) { return const_cast<leveldb::FilterPolicy *>(leveldb::NewBloomFilterPolicy(bits_per_key)); }
+void *own_bloom(int bits_per_key) {
+    return const_cast<leveldb::FilterPolicy *>(leveldb::NewBloomFilterPolicy(bits_per_key));
+}
 
 void own_bloom_destroy(void *state) { delete policy_of(state); }
 

@@ -35,7 +35,8 @@ impl Builder {
     }
 }
 
-/// A builder without keys. `NULL` when `policy` is null. Freed by `bloomline_builder_free`; the policy may be freed before.
+/// A builder without keys. `NULL` when `policy` is null. Freed by `bloomline_builder_free`; the policy may be freed
+/// before.
 ///
 /// # Safety
 /// `policy` is null or a live policy.
@@ -55,11 +56,11 @@ pub unsafe extern "C" fn bloomline_builder_create(policy: *const Policy) -> *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_builder_free(builder: *mut Builder) {
     // SAFETY: the caller's promise.
-    guard((), || Ok(unsafe { free(builder) }));
+    guard((), || unsafe { free(builder) });
 }
 
-/// Takes a key. One that equals the key before is not counted again. `false` when the builder is null, or the key is null
-/// and has a length: no key was taken.
+/// Takes a key. One that equals the key before is not counted again. `false` when the builder is null, or the key is
+/// null and has a length: no key was taken.
 ///
 /// # Safety
 /// `builder` is null or a live builder that no other thread uses; `key` is null or can be read for its length.
@@ -73,8 +74,8 @@ pub unsafe extern "C" fn bloomline_builder_add(builder: *mut Builder, key: *cons
     })
 }
 
-/// Takes `count` keys: `keys[i]` of `key_lengths[i]` bytes. `false` when a pointer is null that should not be; the keys before
-/// it were taken.
+/// Takes `count` keys: `keys[i]` of `key_lengths[i]` bytes. `false` when a pointer is null that should not be; the keys
+/// before it were taken.
 ///
 /// # Safety
 /// `builder` is null or a live builder that no other thread uses; `keys` and `key_lengths` are null or can be read for
@@ -111,8 +112,8 @@ pub unsafe extern "C" fn bloomline_builder_clear(builder: *mut Builder) {
     });
 }
 
-/// Bytes that the filter of the keys so far takes, frame included: what a buffer for `bloomline_builder_finish_into` needs.
-/// 0 when the builder is null or there is no such size; no filter takes 0 bytes.
+/// Bytes that the filter of the keys so far takes, frame included: what a buffer for `bloomline_builder_finish_into`
+/// needs. 0 when the builder is null or there is no such size; no filter takes 0 bytes.
 ///
 /// # Safety
 /// `builder` is null or a live builder that no other thread changes.
@@ -122,9 +123,9 @@ pub unsafe extern "C" fn bloomline_builder_bytes(builder: *const Builder) -> u64
     guard(0, || unsafe { shared("the builder", builder) }?.bytes())
 }
 
-/// The filter of the keys so far, in memory that is freed by `free` (or `bloomline_free`), and its length. The builder keeps
-/// its keys. Without keys the filter is the smallest there is, and contains nothing. `NULL` when a pointer is null, or the
-/// filter would be over half of the machine's memory, or there is no memory; the length is then 0.
+/// The filter of the keys so far, in memory that is freed by `free` (or `bloomline_free`), and its length. The builder
+/// keeps its keys. Without keys the filter is the smallest there is, and contains nothing. `NULL` when a pointer is
+/// null, or the filter would be over half of the machine's memory, or there is no memory; the length is then 0.
 ///
 /// # Safety
 /// `builder` is null or a live builder that no other thread changes; `filter_length` is null or can be written.
@@ -141,8 +142,8 @@ pub unsafe extern "C" fn bloomline_builder_finish(builder: *const Builder, filte
     })
 }
 
-/// The same into the caller's buffer of `capacity` bytes. Sets `filter_length` to the bytes that the filter takes, also when
-/// the buffer is too small for them: then nothing is built, and the answer is `false`.
+/// The same into the caller's buffer of `capacity` bytes. Sets `filter_length` to the bytes that the filter takes, also
+/// when the buffer is too small for them: then nothing is built, and the answer is `false`.
 ///
 /// # Safety
 /// As `bloomline_builder_finish`, and `buffer` is null or can be written for `capacity` bytes.
@@ -172,14 +173,15 @@ pub unsafe extern "C" fn bloomline_builder_finish_into(
         if filter.len() != length {
             return Err(Refusal::Bug); // a plan that does not hold is a bug
         }
-        // SAFETY: `buffer` has room for `capacity` bytes by the caller's promise, and the filter is no longer than that; a
-        // new vector overlaps nothing.
+        // SAFETY: `buffer` has room for `capacity` bytes by the caller's promise, and the filter is no longer than
+        // that; a new vector overlaps nothing.
         unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(filter.as_ptr(), filter.len()) };
         Ok(true)
     })
 }
 
-/// Frees what `bloomline_builder_finish` gave, for programs whose `free` is that of another C library. Null does nothing.
+/// Frees what `bloomline_builder_finish` gave, for programs whose `free` is that of another C library. Null does
+/// nothing.
 ///
 /// # Safety
 /// `memory` is null or came from `bloomline_builder_finish`, and is used no more.

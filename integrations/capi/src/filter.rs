@@ -16,9 +16,9 @@ use std::{
 #[derive(Debug)]
 pub struct Filter(SegmentFilter);
 
-/// Opens a filter over a copy of its bytes. Constant time but for the copy; `bloomline_policy_verify` finds changed bits.
-/// `NULL` when the bytes are no filter of the policy's frame, hasher and seed, or a pointer is null, or there is no memory.
-/// Freed by `bloomline_filter_free`.
+/// Opens a filter over a copy of its bytes. Constant time but for the copy; `bloomline_policy_verify` finds changed
+/// bits. `NULL` when the bytes are no filter of the policy's frame, hasher and seed, or a pointer is null, or there is
+/// no memory. Freed by `bloomline_filter_free`.
 ///
 /// # Safety
 /// `policy` is null or a live policy; `filter` is null or can be read for its length.
@@ -38,13 +38,13 @@ pub unsafe extern "C" fn bloomline_filter_open_copy(
     })
 }
 
-/// Opens a filter over its bytes where they lie, without copying, at any alignment. They must stay where they are, unchanged,
-/// until `bloomline_filter_free`: the pages of a mapping, a block pinned in a cache. Otherwise as
+/// Opens a filter over its bytes where they lie, without copying, at any alignment. They must stay where they are,
+/// unchanged, until `bloomline_filter_free`: the pages of a mapping, a block pinned in a cache. Otherwise as
 /// `bloomline_filter_open_copy`.
 ///
 /// # Safety
-/// `policy` is null or a live policy; `filter` is null or can be read for its length until the filter is freed, and nobody
-/// writes there before.
+/// `policy` is null or a live policy; `filter` is null or can be read for its length until the filter is freed, and
+/// nobody writes there before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_filter_open_borrowed(
     policy: *const Policy,
@@ -52,8 +52,8 @@ pub unsafe extern "C" fn bloomline_filter_open_borrowed(
     filter_length: usize,
 ) -> *mut Filter {
     guard(null_mut(), || {
-        // SAFETY: the caller's promise for both. The bytes are promised until the filter is freed, and the slice goes into
-        // that filter alone: nothing outside sees that it is called 'static.
+        // SAFETY: the caller's promise for both. The bytes are promised until the filter is freed, and the slice goes
+        // into that filter alone: nothing outside sees that it is called 'static.
         let (policy, filter): (_, &'static [u8]) =
             unsafe { (shared("the policy", policy)?, bytes("the filter", filter, filter_length)?) };
         Ok(Box::into_raw(Box::new(Filter(policy.policy.open(filter)?))))
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn bloomline_filter_open_borrowed(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_filter_free(filter: *mut Filter) {
     // SAFETY: the caller's promise.
-    guard((), || Ok(unsafe { free(filter) }));
+    guard((), || unsafe { free(filter) });
 }
 
 /// May `key` be in the filter? As `bloomline_policy_may_contain`.
@@ -90,13 +90,13 @@ pub unsafe extern "C" fn bloomline_filter_may_contain(
 /// Keys hashed before they are looked up together.
 const WINDOW: usize = 512;
 
-/// May `count` keys be in the filter? Bit i % 64 of `out[i / 64]` answers for `keys[i]`; `out` has count / 64 words, rounded up.
-/// Large filters answer several times faster than key by key. Bits behind the last key are 0. `false` when a pointer is null
-/// that should not be: then the keys from there on, in steps of 512, are answered "may contain".
+/// May `count` keys be in the filter? Bit i % 64 of `out[i / 64]` answers for `keys[i]`; `out` has count / 64 words,
+/// rounded up. Large filters answer several times faster than key by key. Bits behind the last key are 0. `false` when
+/// a pointer is null that should not be: then the keys from there on, in steps of 512, are answered "may contain".
 ///
 /// # Safety
-/// `filter` is null or a live filter; `keys` and `key_lengths` are null or can be read for `count` items; each key is null or
-/// can be read for its length; `out` is null or can be written for its words.
+/// `filter` is null or a live filter; `keys` and `key_lengths` are null or can be read for `count` items; each key is
+/// null or can be read for its length; `out` is null or can be written for its words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_filter_contains_batch(
     filter: *const Filter,

@@ -18,7 +18,8 @@ pub(crate) unsafe fn bytes<'a>(what: &'static str, data: *const c_void, length: 
 /// The items at `data`: none for length 0, whatever the pointer.
 ///
 /// # Safety
-/// A `data` that is not null is aligned and can be read for `length` items, which nobody writes while the slice is used.
+/// A `data` that is not null is aligned and can be read for `length` items, which nobody writes while the slice is
+/// used.
 pub(crate) unsafe fn array<'a, T>(what: &'static str, data: *const T, length: usize) -> Result<&'a [T], Refusal> {
     if length == 0 {
         return Ok(&[]);
@@ -80,15 +81,16 @@ pub(crate) unsafe fn write<T>(what: &'static str, pointer: *mut T, value: T) -> 
     Ok(())
 }
 
-/// Frees what `Box::into_raw` gave out.
+/// Frees what `Box::into_raw` gave out; null is nothing to free, and never refused.
 ///
 /// # Safety
 /// A pointer that is not null came from `Box::into_raw` and is used no more.
-pub(crate) unsafe fn free<T>(pointer: *mut T) {
+pub(crate) unsafe fn free<T>(pointer: *mut T) -> Result<(), Refusal> {
     if !pointer.is_null() {
         // SAFETY: the caller's promise: it is a box of this type, and freed once.
         drop(unsafe { Box::from_raw(pointer) });
     }
+    Ok(())
 }
 
 /// A copy of bytes in memory of `malloc`.

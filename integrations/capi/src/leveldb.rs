@@ -21,13 +21,13 @@ pub unsafe extern "C" fn bloomline_leveldb_policy_destroy(state: *mut c_void) {
     unsafe { bloomline_policy_free(state.cast()) }
 }
 
-/// `create_filter` for `leveldb_filterpolicy_create`: the filter of these keys, in memory of `malloc`, which LevelDB frees.
-/// When it can't be made the answer is `NULL` and the length 0: LevelDB then stores an empty filter, about which
+/// `create_filter` for `leveldb_filterpolicy_create`: the filter of these keys, in memory of `malloc`, which LevelDB
+/// frees. When it can't be made the answer is `NULL` and the length 0: LevelDB then stores an empty filter, about which
 /// `bloomline_leveldb_policy_key_may_match` says "maybe".
 ///
 /// # Safety
-/// `state` is null or a live policy; the arrays are null or can be read for `num_keys` items; each key is null or can be read
-/// for its length; `filter_length` is null or can be written.
+/// `state` is null or a live policy; the arrays are null or can be read for `num_keys` items; each key is null or can
+/// be read for its length; `filter_length` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_leveldb_policy_create_filter(
     state: *mut c_void,
@@ -55,8 +55,8 @@ pub unsafe extern "C" fn bloomline_leveldb_policy_create_filter(
     })
 }
 
-/// `key_may_match` for `leveldb_filterpolicy_create`: 0 when the key is certainly not in the filter. Verifies the filter each
-/// time, which LevelDB by itself does not: of some 17 keys it has 27 bytes. "Maybe" when they changed.
+/// `key_may_match` for `leveldb_filterpolicy_create`: 0 when the key is certainly not in the filter. Verifies the
+/// filter each time, which LevelDB by itself does not: of some 17 keys it has 27 bytes. "Maybe" when they changed.
 ///
 /// # Safety
 /// `state` is null or a live policy; `key` and `filter` are null or can be read for their lengths.
@@ -83,8 +83,8 @@ pub unsafe extern "C" fn bloomline_leveldb_policy_key_may_match(
     })
 }
 
-/// `name` for `leveldb_filterpolicy_create`: `bloomline_policy_name`. LevelDB stores it beside the filters, and asks no filter
-/// that was stored under another.
+/// `name` for `leveldb_filterpolicy_create`: `bloomline_policy_name`. LevelDB stores it beside the filters, and asks no
+/// filter that was stored under another.
 ///
 /// # Safety
 /// As `bloomline_policy_name`.

@@ -2,16 +2,17 @@
 //!
 //! What holds for every function:
 //!
-//! * **Nothing unwinds into C.** Each entry runs in [`refusal::guard`], which catches a panic and gives the answer that is
-//!   safe. bloomline promises not to panic, so a panic is a bug; but a filter only saves reads, and an engine should not
-//!   die of a bug in it, as it would if `extern "C"` turned the panic into an abort.
+//! * **Nothing unwinds into C.** Each entry that does more than free runs in [`refusal::guard`], which catches a panic
+//!   and gives the answer that is safe. bloomline promises not to panic, so a panic is a bug; but a filter only saves
+//!   reads, and an engine should not die of a bug in it, as it would if `extern "C"` turned the panic into an abort.
 //! * **Doubt means "may contain".** A null policy, a null pointer with a length, damaged bytes: a question is answered
 //!   `true`, which costs a read. Everything else fails with `NULL` or `false`, and `bloomline_last_error` says why.
 //! * **Null with length 0 is the empty string.** Freeing null does nothing.
 //! * Policies and filters may be used by any number of threads at once, builders by one at a time.
 //!
-//! Memory that a C program is to free comes from `malloc`. As everywhere in Rust, small allocations that the system refuses
-//! abort the process; those as large as a filter are refused with an error.
+//! Memory that a C program is to free comes from `malloc`. A filter over half of the machine's memory is refused with an
+//! error. When the system refuses what a builder's keys or the bytes of a filter take, the process is aborted, as
+//! elsewhere in Rust.
 
 mod builder;
 mod filter;

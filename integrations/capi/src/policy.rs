@@ -44,9 +44,9 @@ pub struct Plan {
     pub fpr: f64,
 }
 
-/// A policy: `layout` is "classic", "partitioned", "blocked", "split-line", "split-block" or "word"; at most `bits_per_key`
-/// bits for each key, the frame not counted; keys are hashed by XXH3 with `seed`; `frame` is `BLOOMLINE_FULL` or
-/// `BLOOMLINE_COMPACT`. `NULL` when one of them is out of range. Freed by `bloomline_policy_free`.
+/// A policy: `layout` is "classic", "partitioned", "blocked", "split-line", "split-block" or "word"; at most
+/// `bits_per_key` bits for each key, the frame not counted; keys are hashed by XXH3 with `seed`; `frame` is
+/// `BLOOMLINE_FULL` or `BLOOMLINE_COMPACT`. `NULL` when one of them is out of range. Freed by `bloomline_policy_free`.
 ///
 /// # Safety
 /// `layout` is null or a C string.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn bloomline_policy_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloomline_policy_free(policy: *mut Policy) {
     // SAFETY: the caller's promise.
-    guard((), || Ok(unsafe { free(policy) }));
+    guard((), || unsafe { free(policy) });
 }
 
 /// The policy's name: layout, hasher, seed, and the frame with its version. Filters of one policy can be read by every
@@ -116,9 +116,9 @@ pub unsafe extern "C" fn bloomline_policy_plan(policy: *const Policy, keys: u64,
     })
 }
 
-/// May `key` be in the filter of these bytes? `false` is certain, unless a bit of the filter was cleared after it was made:
-/// `bloomline_policy_verify` finds that. Takes the same time whatever the size of the filter, and copies nothing. `true` for
-/// bytes that are no filter of the policy's frame, and for null pointers that have a length.
+/// May `key` be in the filter of these bytes? `false` is certain, unless a bit of the filter was cleared after it was
+/// made: `bloomline_policy_verify` finds that. Takes the same time whatever the size of the filter, and copies nothing.
+/// `true` for bytes that are no filter of the policy's frame, and for null pointers that have a length.
 ///
 /// # Safety
 /// `policy` is null or a live policy; `filter` and `key` are null or can be read for their lengths.
@@ -143,9 +143,9 @@ pub unsafe extern "C" fn bloomline_policy_may_contain(
     })
 }
 
-/// Are these bytes a whole, unchanged filter of this policy? Reads them all: a checksum of 64 bits in the full frame, of 24
-/// in the compact one. `false` when not, and `bloomline_last_error` says why. Call it once when a filter is loaded, unless a
-/// checksum of the engine covers its bytes.
+/// Are these bytes a whole, unchanged filter of this policy? Reads them all: a checksum of 64 bits in the full frame,
+/// of 24 in the compact one. `false` when not, and `bloomline_last_error` says why. Call it once when a filter is
+/// loaded, unless a checksum of the engine covers its bytes.
 ///
 /// # Safety
 /// `policy` is null or a live policy; `filter` is null or can be read for its length.
