@@ -10,8 +10,8 @@
 //! * **Null with length 0 is the empty string.** Freeing null does nothing.
 //! * Policies and filters may be used by any number of threads at once, builders by one at a time.
 //!
-//! Memory that a C program is to free comes from `malloc`. A filter over half of the machine's memory is refused with an
-//! error. When the system refuses what a builder's keys or the bytes of a filter take, the process is aborted, as
+//! Memory that a C program is to free comes from `malloc`. A filter over half of the machine's memory is refused with
+//! an error. When the system refuses what a builder's keys or the bytes of a filter take, the process is aborted, as
 //! elsewhere in Rust.
 
 mod builder;
