@@ -2,7 +2,7 @@
 //!
 //! What holds for every function:
 //!
-//! * **Nothing unwinds into C.** Each entry that does more than free runs in [`refusal::guard`], which catches a panic
+//! * **Nothing unwinds into C.** Each entry that does more than free runs in `refusal::guard`, which catches a panic
 //!   and gives the answer that is safe. bloomline promises not to panic, so a panic is a bug; but a filter only saves
 //!   reads, and an engine should not die of a bug in it, as it would if `extern "C"` turned the panic into an abort.
 //! * **Doubt means "may contain".** A null policy, a null pointer with a length, damaged bytes: a question is answered
@@ -40,3 +40,12 @@ pub use policy::{
     bloomline_version,
 };
 pub use refusal::bloomline_last_error;
+
+/// Policies and filters may be used by any number of threads at once; a builder may be handed from one to another.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn handed_on<T: Send>() {}
+    shared::<Policy>();
+    shared::<Filter>();
+    handed_on::<Builder>();
+};
