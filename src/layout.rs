@@ -32,7 +32,8 @@ pub(crate) trait UnitLayout: Layout {
     fn contains<I: Isa, M: Memory>(isa: I, cell: &M::Cell<Self::Unit>, digest: Digest, k: u32) -> bool;
     /// Sets them; true when any was not set before.
     fn insert<I: Isa, M: Memory>(isa: I, cell: M::CellMut<'_, Self::Unit>, digest: Digest, k: u32) -> bool;
-    /// Eight keys in one step, where [`Isa::WIDE`]: byte j has the bits of `want(k)` when key j may be present.
+    /// Eight keys in one step, where [`Isa::WIDE`]: byte j has the bits of `want(k)` when key j may be present, or where
+    /// [`Isa::BITS`] bit j is set.
     fn contains_eight<I: Isa, M: Memory>(
         isa: I,
         cells: &[&M::Cell<Self::Unit>; 8],

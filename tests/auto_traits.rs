@@ -5,7 +5,10 @@ use bloomline::{
     NegativeGate, SharedFilter,
     error::{AllocError, BatchError, BuildError, CombineError, FoldError, LevelError, SizingError, WriteError},
     for_each_layout,
-    hash::{AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Probes, Xxh3, Xxh64},
+    hash::{
+        AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Probes, Unkeyed, Xxh3,
+        Xxh64,
+    },
     mem::{Atomic, HugePages, MaybeOwned, Owned, Plain, Shared, Units, View},
     sizing::{Geometry, Model},
 };
@@ -47,6 +50,7 @@ const _: () = {
     hasher::<Blake2b>();
     hasher::<PreHashed>();
     hasher::<PreHashedTrusted>();
+    hasher::<Unkeyed>();
     hasher::<AnyHasher>();
 };
 

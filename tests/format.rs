@@ -338,3 +338,39 @@ fn no_bytes_make_it_panic() {
     }
     assert!(opened > 20_000, "{opened} of them could be opened: the test tests nothing");
 }
+
+/// Without its key a filter can be described, folded and united, not asked; what comes of it opens with the key.
+#[test]
+fn what_needs_no_key() {
+    let key = Blake2b::new(b"a secret of sixteen bytes").expect("a key");
+    for &kind in LayoutKind::ALL {
+        let (filter, digests) = filter(kind, 100_000, key.clone());
+        let bytes = format::to_vec(&filter);
+        let frame = Frame::open(&bytes).expect("what was written");
+        let unkeyed = frame.header().unkeyed();
+        assert_eq!((unkeyed.id(), unkeyed.seed()), (HasherId::Blake2b, key.seed()));
+        let mut union = frame.filter(unkeyed).expect("its hasher").to_owned().expect("memory");
+        assert_eq!(union.digest_bytes(b"key"), None);
+        assert!(union.contains_bytes(b"key"));
+        assert_eq!(format::to_vec(&union), bytes);
+        union.union_with(&filter).expect("the same hasher");
+        let other = Blake2b::new(b"another secret").expect("a key");
+        let (other, _) = self::filter(kind, 100_000, other);
+        assert!(matches!(union.union_with(&other), Err(bloomline::error::CombineError::Seed { .. })));
+        let folded = format::to_vec(&union.fold(2).expect("an even number of units"));
+        same(&format::decode(&folded, Some(&key)).expect("its key"), &filter.fold(2).expect("even"), &digests);
+    }
+}
+
+/// A header tells, before the bits are there, how many they will be.
+#[test]
+fn a_header_alone() {
+    let (filter, _) = filter(LayoutKind::Blocked, 100, Xxh3::default());
+    let bytes = format::to_vec(&filter);
+    let header = Header::from_bytes(bytes.first_chunk().expect("a header")).expect("what was written");
+    assert_eq!(&header, Frame::open(&bytes).expect("what was written").header());
+    let needed = header.payload_bytes();
+    assert_eq!(header.check_length(needed), Ok(()));
+    assert_eq!(header.check_length(needed - 1), Err(FormatError::Truncated { bytes: needed - 1, needed }));
+    assert_eq!(header.check_length(needed + 3), Err(FormatError::Trailing { bytes: 3 }));
+}

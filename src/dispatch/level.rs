@@ -23,9 +23,9 @@ pub enum Level {
     Portable,
     /// NEON, on AArch64.
     Neon,
-    /// AVX2, on x86-64.
+    /// AVX2, with BMI1 and BMI2, on x86-64: Haswell (2013), Zen (2017) and later.
     Avx2,
-    /// AVX-512 f, bw, dq and vl.
+    /// And AVX-512 f, bw, dq and vl.
     Avx512,
     /// And AVX-512 vbmi and bitalg.
     Avx512Vbmi,
@@ -78,28 +78,29 @@ impl Level {
     }
 
     /// Whether the whole crate was compiled for this level, so that no detection is needed.
-    #[cfg_attr(feature = "std", expect(dead_code, reason = "with std, detection answers"))]
+    #[cfg_attr(feature = "std", allow(dead_code, clippy::allow_attributes, reason = "with std, detection answers"))]
     const fn compiled_in(self) -> bool {
         match self {
             Self::Scalar | Self::Portable => true,
             Self::Neon => cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon")),
-            Self::Avx2 => cfg!(all(target_arch = "x86_64", target_feature = "avx2")),
-            Self::Avx512 => cfg!(all(
+            Self::Avx2 => cfg!(all(
                 target_arch = "x86_64",
-                target_feature = "avx512f",
-                target_feature = "avx512bw",
-                target_feature = "avx512dq",
-                target_feature = "avx512vl"
+                target_feature = "avx2",
+                target_feature = "bmi1",
+                target_feature = "bmi2"
             )),
-            Self::Avx512Vbmi => cfg!(all(
-                target_arch = "x86_64",
-                target_feature = "avx512f",
-                target_feature = "avx512bw",
-                target_feature = "avx512dq",
-                target_feature = "avx512vl",
-                target_feature = "avx512vbmi",
-                target_feature = "avx512bitalg"
-            )),
+            Self::Avx512 => {
+                Self::Avx2.compiled_in()
+                    && cfg!(all(
+                        target_feature = "avx512f",
+                        target_feature = "avx512bw",
+                        target_feature = "avx512dq",
+                        target_feature = "avx512vl"
+                    ))
+            }
+            Self::Avx512Vbmi => {
+                Self::Avx512.compiled_in() && cfg!(all(target_feature = "avx512vbmi", target_feature = "avx512bitalg"))
+            }
         }
     }
 
@@ -110,10 +111,15 @@ impl Level {
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
+            Self::Avx2 => {
+                std::arch::is_x86_feature_detected!("avx2")
+                    && std::arch::is_x86_feature_detected!("bmi1")
+                    && std::arch::is_x86_feature_detected!("bmi2")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
-                std::arch::is_x86_feature_detected!("avx512f")
+                Self::Avx2.detect()
+                    && std::arch::is_x86_feature_detected!("avx512f")
                     && std::arch::is_x86_feature_detected!("avx512bw")
                     && std::arch::is_x86_feature_detected!("avx512dq")
                     && std::arch::is_x86_feature_detected!("avx512vl")

@@ -247,12 +247,12 @@ tables! {
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon neon [#[target_feature(enable = "neon")]] Neon::here();
     #[cfg(target_arch = "x86_64")]
-    Avx2 avx2 [#[target_feature(enable = "avx2")]] Avx2::here();
+    Avx2 avx2 [#[target_feature(enable = "avx2,bmi1,bmi2")]] Avx2::here();
     #[cfg(target_arch = "x86_64")]
-    Avx512 avx512 [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]] Avx512::here();
+    Avx512 avx512 [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]] Avx512::here();
     #[cfg(target_arch = "x86_64")]
     Avx512Vbmi avx512vbmi [
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,bmi1,bmi2")]
     ] Avx512Vbmi::here();
 }
 
@@ -295,10 +295,10 @@ impl<L: Layout, M: Memory> Kernel<'_, L, M> {
         match self.level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 | Level::Avx512Vbmi => {
-                one!(self, digest, "avx512f,avx512bw,avx512dq,avx512vl", Avx512::here())
+                one!(self, digest, "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2", Avx512::here())
             }
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => one!(self, digest, "avx2", Avx2::here()),
+            Level::Avx2 => one!(self, digest, "avx2,bmi1,bmi2", Avx2::here()),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Level::Neon => one!(self, digest, "neon", Neon::here()),
             _ => self.kernels.contains(&self.units, digest),

@@ -118,7 +118,7 @@ impl UnitLayout for Blocked {
                 break;
             }
             let probes = left.min(PROBES_PER_PRODUCT);
-            let unused = u64::from_le_bytes([!Self::want(probes); 8]);
+            let unused = if I::BITS { 0 } else { u64::from_le_bytes([!Self::want(probes); 8]) };
             lanes &= isa.probes_hit(&lines, digests, multiplier, probes) | unused;
             left -= probes;
         }

@@ -58,9 +58,8 @@ fn mask(digest: Digest, k: u32) -> u64 {
 
 impl UnitLayout for Word {
     #[inline(always)]
-    fn contains<I: Isa, M: Memory>(_: I, cell: &M::Cell<[u8; 8]>, digest: Digest, k: u32) -> bool {
-        let mask = mask(digest, k);
-        M::word::<[u8; 8]>(cell, 0) & mask == mask
+    fn contains<I: Isa, M: Memory>(isa: I, cell: &M::Cell<[u8; 8]>, digest: Digest, k: u32) -> bool {
+        isa.word_has(M::word::<[u8; 8]>(cell, 0), digest.0.wrapping_mul(MULTIPLIERS[0]), k)
     }
 
     #[inline(always)]

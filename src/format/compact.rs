@@ -7,7 +7,7 @@ use crate::{
     AnyFilter, Contains, Design, Digest, LayoutKind,
     error::{BatchError, FormatError, SizingError},
     filters::check_output,
-    hash::{PreHashedTrusted, Probes, fastrange},
+    hash::{AnyHasher, PreHashedTrusted, Probes, fastrange},
     sizing::{Geometry, Model},
 };
 use alloc::vec::Vec;
@@ -226,13 +226,20 @@ impl<'b> Compact<'b> {
         if stored == computed { Ok(()) } else { Err(FormatError::PayloadChecksum { stored, computed }) }
     }
 
+    /// The filter, over the bytes where they lie, when it is not small.
+    ///
+    /// # Errors
+    /// When it is small: see [`Compact::small`].
+    pub fn filter(&self, hasher: impl Into<AnyHasher>) -> Result<AnyFilter<'b>, FormatError> {
+        Ok(AnyFilter::from_bytes(self.layout, self.payload, self.geometry(), UNKNOWN, hasher.into())?)
+    }
+
     /// May the key with this digest be present?
     pub fn contains_digest(&self, digest: Digest) -> bool {
         if self.is_small() {
             return small_contains(self.payload, self.k, digest);
         }
-        AnyFilter::from_bytes(self.layout, self.payload, self.geometry(), UNKNOWN, PreHashedTrusted.into())
-            .map_or(true, |filter| filter.contains_digest(digest))
+        self.filter(PreHashedTrusted).map_or(true, |filter| filter.contains_digest(digest))
     }
 }
 

@@ -42,7 +42,9 @@ impl<'b> Frame<'b> {
         let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed: HEADER_BYTES as u64 });
         };
-        Ok(Self { header: Header::parse(header, bytes.len())?, payload })
+        let header = Header::from_bytes(header)?;
+        header.check_length(payload.len() as u64)?;
+        Ok(Self { header, payload })
     }
 
     /// What the header says.

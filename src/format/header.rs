@@ -3,7 +3,7 @@
 use crate::{
     Design, LayoutKind,
     error::FormatError,
-    hash::{AnyHasher, Blake2b, HasherId, KeyHasher, PreHashed, PreHashedTrusted, Xxh3, Xxh64},
+    hash::{AnyHasher, Blake2b, HasherId, KeyHasher, PreHashed, PreHashedTrusted, Unkeyed, Xxh3, Xxh64},
     sizing::Geometry,
 };
 use xxhash_rust::xxh3::xxh3_64;
@@ -85,6 +85,11 @@ impl Header {
         })
     }
 
+    /// The hasher by name only, for what needs no digests: describing, uniting and folding filters without their key.
+    pub fn unkeyed(&self) -> AnyHasher {
+        Unkeyed { id: self.hasher, seed: self.seed }.into()
+    }
+
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[at::MAGIC].copy_from_slice(&MAGIC);
@@ -103,8 +108,12 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a frame that has `frame_bytes` bytes in all.
-    pub(super) fn parse(bytes: &[u8; HEADER_BYTES], frame_bytes: usize) -> Result<Self, FormatError> {
+    /// Reads the first bytes of a full frame, before the others are there: [`Header::payload_bytes`] says how many they
+    /// must be.
+    ///
+    /// # Errors
+    /// When they are no header of a version that this crate knows, or its fields contradict each other.
+    pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, FormatError> {
         let u16_at = |at: core::ops::Range<usize>| u16::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
         let u32_at = |at: core::ops::Range<usize>| u32::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
         let u64_at = |at: core::ops::Range<usize>| u64::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
@@ -134,19 +143,25 @@ impl Header {
         if claimed != needed {
             return Err(FormatError::PayloadLength { claimed, needed });
         }
-        let present = (frame_bytes - HEADER_BYTES) as u64;
-        if present < needed {
-            return Err(FormatError::Truncated { bytes: present, needed });
-        }
-        if present > needed {
-            return Err(FormatError::Trailing { bytes: present - needed });
-        }
         let design = Design { keys: u64_at(at::KEYS), fpr: f64::from_bits(u64_at(at::FPR)) };
         if !(0.0..=1.0).contains(&design.fpr) {
             return Err(FormatError::Fpr { fpr: design.fpr });
         }
         let (seed, payload_checksum) = (u64_at(at::SEED), u64_at(at::PAYLOAD_CHECKSUM));
         Ok(Self { version, layout, hasher, seed, geometry, design, payload_checksum })
+    }
+
+    /// Are there as many bytes behind the header as it says?
+    ///
+    /// # Errors
+    /// When there are fewer or more.
+    pub fn check_length(&self, present: u64) -> Result<(), FormatError> {
+        let needed = self.payload_bytes();
+        match present.checked_sub(needed) {
+            None => Err(FormatError::Truncated { bytes: present, needed }),
+            Some(0) => Ok(()),
+            Some(bytes) => Err(FormatError::Trailing { bytes }),
+        }
     }
 }
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// asked.
 const KEYS_AT_ONCE: usize = 512;
 
-/// Segments whose first lines are asked for before the first of them is tested: more than a core has misses in flight.
-const SEGMENTS_AT_ONCE: usize = 64;
+/// Segments between asking for a filter's line and testing it: as many as a core has misses in flight.
+const AHEAD: usize = 48;
 
 /// The filters of the segments that a store would have to read, newest first: one version of the tree.
 ///
@@ -112,15 +112,16 @@ impl Segments {
         check_output(self.filters.len(), out)?;
         out[..self.filters.len().div_ceil(64)].fill(0);
         for Group { hasher, members } in &self.groups {
-            let digest = digest(hasher);
-            for members in members.chunks(SEGMENTS_AT_ONCE) {
-                if let Some(digest) = digest {
-                    members.iter().for_each(|member| self.filters[member.segment].prefetch(digest));
-                }
-                for &Member { segment, .. } in members {
-                    let may = digest.is_none_or(|digest| self.filters[segment].contains_digest(digest));
-                    out[segment / 64] |= u64::from(may) << (segment % 64);
-                }
+            let Some(digest) = digest(hasher) else {
+                members.iter().for_each(|member| out[member.segment / 64] |= 1 << (member.segment % 64));
+                continue;
+            };
+            let ask = |member: &Member| self.filters[member.segment].prefetch(digest);
+            members.iter().take(AHEAD).for_each(ask);
+            for (i, &Member { segment, .. }) in members.iter().enumerate() {
+                members.get(i + AHEAD).iter().copied().for_each(ask);
+                let may = self.filters[segment].contains_digest(digest);
+                out[segment / 64] |= u64::from(may) << (segment % 64);
             }
         }
         Ok(())

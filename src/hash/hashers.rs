@@ -245,6 +245,28 @@ prehashed! {
     PreHashedTrusted
 }
 
+/// A hasher of which only the name and the seed, or the check of its key, are known: for whoever describes, unites or
+/// folds filters and has no secret key. It digests nothing, so a filter with it answers "maybe" for every byte string.
+///
+/// [`Header::unkeyed`](crate::format::Header::unkeyed) makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unkeyed {
+    pub(crate) id: HasherId,
+    pub(crate) seed: u64,
+}
+
+impl KeyHasher for Unkeyed {
+    fn id(&self) -> HasherId {
+        self.id
+    }
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+    fn digest_bytes(&self, _: &[u8]) -> Option<Digest> {
+        None
+    }
+}
+
 /// A hasher known only at run time: what an engine reads from a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -259,6 +281,8 @@ pub enum AnyHasher {
     PreHashed(PreHashed),
     /// [`PreHashedTrusted`].
     PreHashedTrusted(PreHashedTrusted),
+    /// [`Unkeyed`].
+    Unkeyed(Unkeyed),
 }
 
 macro_rules! each {
@@ -269,6 +293,7 @@ macro_rules! each {
             Self::Blake2b($h) => $e,
             Self::PreHashed($h) => $e,
             Self::PreHashedTrusted($h) => $e,
+            Self::Unkeyed($h) => $e,
         }
     };
 }
@@ -293,4 +318,4 @@ macro_rules! any_from { ($($name:ident)*) => { $(
         }
     }
 )* } }
-any_from!(Xxh3 Xxh64 Blake2b PreHashed PreHashedTrusted);
+any_from!(Xxh3 Xxh64 Blake2b PreHashed PreHashedTrusted Unkeyed);

@@ -15,7 +15,9 @@ mod hashers;
 mod key;
 mod probes;
 
-pub use hashers::{AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Xxh3, Xxh64};
+pub use hashers::{
+    AnyHasher, Blake2b, HasherId, KeyHasher, KeyLengthError, PreHashed, PreHashedTrusted, Unkeyed, Xxh3, Xxh64,
+};
 pub use key::{Hashes, KeyBytes};
 pub(crate) use probes::next_probe;
 #[cfg(target_arch = "x86_64")]

@@ -105,6 +105,7 @@ fn multiply_high(h: __m512i, n: u64) -> __m512i {
 macro_rules! shared_ops {
     ($features:literal) => {
         const WIDE: bool = true;
+        const VECTOR_HASHES: bool = true;
         const LOOKUP: bool = true;
         type Block = __m256i;
         type Line = __m512i;

@@ -49,6 +49,11 @@ pub(crate) const SIX: [u8; 8] = [16, 22, 28, 34, 40, 46, 52, 58];
 pub unsafe trait Isa: Copy + Send + Sync + 'static {
     /// True where eight keys in one step beat eight keys one by one.
     const WIDE: bool = false;
+    /// How the `…_hit` operations answer for eight keys. True: bit j of the result says whether key j may be present.
+    /// False: byte j has all wanted bits then, for [`Isa::covered`] to compare 64 keys at once.
+    const BITS: bool = false;
+    /// True where the hashes of eight keys are worth a vector.
+    const VECTOR_HASHES: bool = false;
     /// True where a whole line can be looked up at once, by permutation.
     const LOOKUP: bool = false;
 
@@ -95,6 +100,12 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         })
     }
 
+    /// Whether the first `probes` (at most 8) positions (product >> SIX[j]) & 63 are set in `word`.
+    #[inline(always)]
+    fn word_has(self, word: u64, product: u64, probes: u32) -> bool {
+        SIX.iter().take(probes as usize).fold(true, |all, &start| all & (word >> ((product >> start) & 63) & 1 != 0))
+    }
+
     /// Eight hashes.
     fn hashes(self, digests: &[Digest; 8]) -> Self::Hashes;
     /// Eight words as hashes.
@@ -115,7 +126,12 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     fn bits(self, words: Self::Hashes, at: Self::Hashes) -> u8;
     /// Byte offsets of the units that eight digests choose among `units` (below 2³²) units of 2^`shift` bytes:
     /// ((h >> 32)·units >> 32) << shift.
-    fn offsets(self, digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]);
+    #[inline(always)]
+    fn offsets(self, digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]) {
+        for j in 0..8 {
+            out[j] = ((digests[j].0 >> 32).wrapping_mul(units) >> 32) << shift;
+        }
+    }
     /// Byte offsets of the words that positions lie in: (at >> 6) << 3.
     fn word_offsets(self, at: Self::Hashes) -> Self::Hashes;
 
@@ -159,7 +175,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Byte j has bit i set when position (digests[j]·multiplier >> SIX[i]) & 63 of words[j] is set. Only the low
+    /// Where not [`Isa::BITS`]: byte j has bit i set when position (digests[j]·multiplier >> SIX[i]) & 63 of words[j] is set. Only the low
     /// `probes` bits of each byte have a meaning.
     #[inline(always)]
     fn words_hit(self, words: &[u64; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
@@ -172,7 +188,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         }
         u64::from_le_bytes(lanes)
     }
-    /// Byte j is 0xff when block j covers the mask of digest j (its low half).
+    /// Where not [`Isa::BITS`]: byte j is 0xff when block j covers the mask of digest j (its low half).
     #[inline(always)]
     fn blocks_hit(self, blocks: &[Self::Block; 8], digests: &[Digest; 8], salts: &[u32; 8]) -> u64 {
         let mut lanes = [0u8; 8];
@@ -182,7 +198,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         }
         u64::from_le_bytes(lanes)
     }
-    /// Byte j is 0xff when line j covers the mask of digest j.
+    /// Where not [`Isa::BITS`]: byte j is 0xff when line j covers the mask of digest j.
     #[inline(always)]
     fn lines_hit(self, lines: &[Self::Line; 8], digests: &[Digest; 8], multiplier: u64) -> u64 {
         let mut bytes = [0u8; 8];
@@ -192,7 +208,7 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         }
         u64::from_le_bytes(bytes)
     }
-    /// Byte j has its low `probes` (at most 6) bits set when these probes of digest j are set in line j.
+    /// Where not [`Isa::BITS`]: byte j has its low `probes` (1 to 6) bits set when these probes of digest j are set in line j.
     #[inline(always)]
     fn probes_hit(self, lines: &[Self::Line; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
         let mut bytes = [0u8; 8];
@@ -345,12 +361,6 @@ macro_rules! hashes_as_arrays {
         #[inline(always)]
         fn bits(self, words: [u64; 8], at: [u64; 8]) -> u8 {
             (0..8).fold(0, |bits, j| bits | ((words[j] >> (at[j] & 63) & 1) as u8) << j)
-        }
-        #[inline(always)]
-        fn offsets(self, digests: &[Digest; 8], units: u64, shift: u32, out: &mut [u64; 8]) {
-            for j in 0..8 {
-                out[j] = ((digests[j].0 >> 32).wrapping_mul(units) >> 32) << shift;
-            }
         }
         #[inline(always)]
         fn word_offsets(self, at: [u64; 8]) -> [u64; 8] {

@@ -5,13 +5,37 @@ use crate::{
     error::AllocError,
 };
 use alloc::alloc::{Layout, alloc_zeroed, dealloc};
-use core::ptr::NonNull;
+use core::{
+    ptr::NonNull,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// Alignment of owned memory: a cache line.
 const ALIGN: usize = align_of::<Line>();
 
 /// The size of a huge page on x86-64 and on most AArch64 kernels, and the size from which they are asked for.
 const HUGE: usize = 2 << 20;
+
+/// Regions from this size on begin at lines of different colours.
+const COLOURED: usize = 64 << 10;
+
+/// The next region's colour, counted.
+static NEXT_COLOUR: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes by which the next region of this size shall begin beyond its alignment.
+///
+/// A digest chooses the same relative place in every filter of one size. Were they all to begin at a multiple of a page,
+/// one key's lines in 64 filters would fall into one set of each cache and push each other out: lookups of a key in 64
+/// filters of 2.5 MB took twice as long. So regions begin at different lines of a page (the sets of an L1), large ones at
+/// different lines of 128 KiB (the sets of an L2), in an order that visits them all.
+fn colour(bytes: usize) -> usize {
+    let colours = match bytes {
+        HUGE.. => 2048,
+        COLOURED.. => 64,
+        _ => return 0,
+    };
+    NEXT_COLOUR.fetch_add(1, Relaxed).wrapping_mul(805) % colours * ALIGN
+}
 
 /// What the kernel said about huge pages for a filter's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +49,7 @@ pub enum HugePages {
     Refused,
 }
 
-/// Zeroed memory of a whole number of lines, aligned to a line; to a huge page from [`HUGE`] on.
+/// Zeroed memory of a whole number of lines, aligned to a line; in huge pages from [`HUGE`] on.
 ///
 /// Large memory comes from the allocator's zeroed call, which for fresh pages of the system touches nothing: each page
 /// is touched once, when its first bit is set. Room for the alignment is asked for beside the size (address space,
@@ -48,18 +72,21 @@ impl Region {
     /// `bytes` zeroed bytes, at least one line of them allocated.
     pub(super) fn zeroed(bytes: usize) -> Result<Self, AllocError> {
         let refused = AllocError::Refused { bytes: bytes as u64 };
-        let align = if bytes >= HUGE { HUGE } else { ALIGN };
+        let (align, colour) = (if bytes >= HUGE { HUGE } else { ALIGN }, colour(bytes));
         let padded = bytes.max(1).checked_next_multiple_of(ALIGN).ok_or(refused)?;
-        let total = padded.checked_add(align - 8).ok_or(refused)?;
+        let coloured = padded.checked_add(colour).ok_or(refused)?;
+        let total = coloured.checked_add(align - 8).ok_or(refused)?;
         let layout = Layout::from_size_align(total, 8).map_err(|_| refused)?;
         // SAFETY: the layout's size is not zero.
         let allocation = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
         let skip = allocation.as_ptr().align_offset(align);
         debug_assert!(skip <= align - 8);
         // SAFETY: a pointer aligned to 8 is at most `align - 8` bytes before a multiple of `align`, and the allocation
-        // has that many bytes beyond `padded`.
-        let base = unsafe { allocation.add(skip) };
-        let huge = if bytes >= HUGE { ask_for_huge_pages(base, padded) } else { HugePages::NotAsked };
+        // has that many bytes beyond `coloured`.
+        let aligned = unsafe { allocation.add(skip) };
+        let huge = if bytes >= HUGE { ask_for_huge_pages(aligned, coloured) } else { HugePages::NotAsked };
+        // SAFETY: `padded` bytes follow, of the `coloured` that the allocation has from here.
+        let base = unsafe { aligned.add(colour) };
         Ok(Self { base, bytes, allocation, layout, huge })
     }
 
@@ -123,12 +150,24 @@ mod tests {
             assert_eq!(region.as_bytes().len(), bytes);
             // Under Miri a look here and there, or the large ones would take minutes.
             assert!(region.as_bytes().iter().step_by(if cfg!(miri) { 4095 } else { 1 }).all(|&b| b == 0));
-            let align = if bytes >= HUGE { HUGE } else { ALIGN };
-            assert_eq!(region.base().as_ptr().addr() % align, 0);
+            assert_eq!(region.base().as_ptr().addr() % ALIGN, 0);
             if let Some(last) = region.as_bytes_mut().last_mut() {
                 *last = 0xff;
             }
             assert_eq!(region.units_mut::<[u8; 8]>().len(), bytes / 8);
+        }
+    }
+
+    #[test]
+    fn regions_of_one_size_begin_at_different_lines() {
+        for (bytes, different) in [(COLOURED, 64), (HUGE, 64)] {
+            let regions: Vec<Region> = (0..different).map(|_| Region::zeroed(bytes).unwrap()).collect();
+            let sets = regions.iter().map(|region| region.base().as_ptr().addr() / ALIGN % 64);
+            let mut sets: Vec<usize> = sets.collect();
+            sets.sort_unstable();
+            sets.dedup();
+            // All 64, but for what other tests allocate meanwhile and the allocator's own offsets.
+            assert!(sets.len() >= 16, "{} of 64 sets of a page", sets.len());
         }
     }
 

@@ -298,7 +298,18 @@ impl<'a, M: Memory, U: Unit> Units<'a, M, U> {
     /// Asks for the unit that a digest chooses.
     #[inline(always)]
     pub(crate) fn prefetch(&self, digest: Digest) {
-        prefetch(self.base.as_ptr().wrapping_add(self.offset(digest)));
+        self.prefetch_at(self.offset(digest));
+    }
+
+    /// Asks for the unit at this offset: also for its last byte where units begin anywhere, as in a view, since that may
+    /// lie in another line.
+    #[inline(always)]
+    fn prefetch_at(&self, offset: usize) {
+        let unit = self.base.as_ptr().wrapping_add(offset);
+        prefetch(unit);
+        if !self.base.addr().get().is_multiple_of(U::BYTES) {
+            prefetch(unit.wrapping_add(U::BYTES - 1));
+        }
     }
 }
 
@@ -377,7 +388,7 @@ impl<'r, 'a, M: Memory, U: Unit, const LAG: usize> Ring<'r, 'a, M, U, LAG> {
         isa.offsets(digests, self.units.units as u64, U::SHIFT, slot);
         if PREFETCH {
             for &offset in through_memory(&*slot) {
-                prefetch(self.units.base.as_ptr().wrapping_add(offset as usize));
+                self.units.prefetch_at(offset as usize);
             }
         }
     }

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use bloomline::error::{BuildError, LevelError};
+use bloomline::error::{BuildError, CombineError, LevelError};
 
 use crate::keys::KeyError;
 use crate::names::UnknownName;
 use crate::pin::PinError;
+use crate::secret::SecretError;
+use crate::stored::StoredError;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -27,7 +29,13 @@ pub(crate) enum Failure {
     Level(LevelError),
     /// There is no such filter, or no memory for it.
     Size { what: &'static str, source: BuildError },
-    /// A report can't be saved.
+    /// A filter can't be had from its file.
+    Stored(StoredError),
+    /// A secret can't be had from its file.
+    Secret(SecretError),
+    /// Two filters can't be united.
+    Unlike { left: String, right: String, source: CombineError },
+    /// A report or a filter can't be saved.
     Save { path: PathBuf, source: io::Error },
     /// The results can't be written.
     Output(io::Error),
@@ -107,6 +115,9 @@ impl fmt::Display for Failure {
             Self::Name(error) => error.fmt(f),
             Self::Level(error) => error.fmt(f),
             Self::Size { what, source } => write!(f, "{what}: {source}"),
+            Self::Stored(error) => error.fmt(f),
+            Self::Secret(error) => error.fmt(f),
+            Self::Unlike { left, right, source } => write!(f, "{left} and {right} can't be merged: {source}"),
             Self::Save { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Self::Output(error) => write!(f, "cannot write the results: {error}"),
         }
@@ -122,6 +133,9 @@ impl Error for Failure {
             Self::Name(error) => Some(error),
             Self::Level(error) => Some(error),
             Self::Size { source, .. } => Some(source),
+            Self::Stored(error) => Some(error),
+            Self::Secret(error) => Some(error),
+            Self::Unlike { source, .. } => Some(source),
             Self::Output(error) | Self::Save { source: error, .. } => Some(error),
         }
     }
@@ -136,6 +150,18 @@ impl From<io::Error> for Failure {
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
         Self::Keys(error)
+    }
+}
+
+impl From<StoredError> for Failure {
+    fn from(error: StoredError) -> Self {
+        Self::Stored(error)
+    }
+}
+
+impl From<SecretError> for Failure {
+    fn from(error: SecretError) -> Self {
+        Self::Secret(error)
     }
 }
 

@@ -62,6 +62,8 @@ pub(crate) enum KeyError {
     LongKey { name: String, offset: u64, limit: u64 },
     /// All keys together are too large to hold in memory.
     TooLarge { name: String, limit: u64 },
+    /// There is no memory for them.
+    Refused { name: String, bytes: u64 },
 }
 
 impl fmt::Display for KeyError {
@@ -80,6 +82,7 @@ impl fmt::Display for KeyError {
             Self::TooLarge { name, limit } => {
                 write!(f, "{name}: its keys need more memory than the limit of {limit} bytes")
             }
+            Self::Refused { name, bytes } => write!(f, "{name}: the system refused {bytes} bytes for its keys"),
         }
     }
 }
@@ -104,7 +107,7 @@ const WORD: usize = 8;
 pub(crate) struct KeyReader {
     name: String,
     format: Format,
-    input: Box<dyn Read>,
+    input: Box<dyn Read + Send>,
     /// Length in bytes where it is known beforehand.
     expected: Option<u64>,
 }
@@ -139,7 +142,7 @@ impl KeyReader {
     }
 
     /// Keys from anything that can be read.
-    pub(crate) fn new(name: &str, format: Format, input: impl Read + 'static) -> Self {
+    pub(crate) fn new(name: &str, format: Format, input: impl Read + Send + 'static) -> Self {
         Self { name: name.to_owned(), format, input: Box::new(input), expected: None }
     }
 
@@ -148,26 +151,36 @@ impl KeyReader {
         &self.name
     }
 
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "keys are streamed by the commands on filter files, the next to come")
-    )]
-    /// Calls `f` with every key in order, holding no more than a chunk and the longest key, and returns their number.
-    pub(crate) fn for_each_key(self, f: &mut impl FnMut(&[u8])) -> Result<u64, KeyError> {
-        self.for_each_key_within(f, CHUNK, LONGEST_KEY)
+    /// Length in bytes where it is known beforehand.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        self.expected
     }
 
-    /// [`Self::for_each_key`] with the sizes named, so that tests can make them small.
-    fn for_each_key_within(mut self, f: &mut impl FnMut(&[u8]), chunk: usize, longest: usize) -> Result<u64, KeyError> {
+    /// Calls `f` with all keys in order, many at a time, holding no more than a chunk and the longest key. A source
+    /// without keys is not refused here.
+    pub(crate) fn for_each_batch<E: From<KeyError>>(
+        self,
+        f: &mut impl FnMut(Batch<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_batch_within(f, CHUNK, LONGEST_KEY)
+    }
+
+    /// [`Self::for_each_batch`] with the sizes named, so that tests can make them small.
+    fn for_each_batch_within<E: From<KeyError>>(
+        mut self,
+        f: &mut impl FnMut(Batch<'_>) -> Result<(), E>,
+        chunk: usize,
+        longest: usize,
+    ) -> Result<(), E> {
         let separator = self.separator();
         let mut buffer = vec![0; chunk.max(WORD)];
         // `buffer[..filled]` is read; the key that `buffer[0]` begins has no end in `buffer[..searched]`.
         let (mut filled, mut searched) = (0, 0);
-        let (mut keys, mut offset) = (0_u64, 0_u64);
+        let mut offset = 0_u64;
         loop {
             if filled == buffer.len() {
                 if filled > longest {
-                    return Err(KeyError::LongKey { name: self.name, offset, limit: longest as u64 });
+                    return Err(KeyError::LongKey { name: self.name, offset, limit: longest as u64 }.into());
                 }
                 buffer.resize(filled * 2, 0);
             }
@@ -178,22 +191,14 @@ impl KeyReader {
             filled += count;
             let done = match separator {
                 Some(separator) => {
-                    let mut start = 0;
-                    for_each_separator(separator, &buffer[searched..filled], |end| {
-                        let end = searched + end;
-                        f(&buffer[start..end]);
-                        keys += 1;
-                        start = end + 1;
-                    });
-                    start
+                    let last = buffer[searched..filled].iter().rposition(|&byte| byte == separator);
+                    last.map_or(0, |last| searched + last + 1)
                 }
-                None => {
-                    let (words, _) = buffer[..filled].as_chunks::<WORD>();
-                    words.iter().for_each(|word| f(word));
-                    keys += words.len() as u64;
-                    words.len() * WORD
-                }
+                None => filled / WORD * WORD,
             };
+            if done > 0 {
+                f(Batch { bytes: &buffer[..done], separator })?;
+            }
             buffer.copy_within(done..filled, 0);
             filled -= done;
             searched = filled;
@@ -201,12 +206,11 @@ impl KeyReader {
         }
         if filled > 0 {
             if separator.is_none() {
-                return Err(KeyError::Ragged { name: self.name, bytes: offset + filled as u64 });
+                return Err(KeyError::Ragged { name: self.name, bytes: offset + filled as u64 }.into());
             }
-            f(&buffer[..filled]);
-            keys += 1;
+            f(Batch { bytes: &buffer[..filled], separator })?;
         }
-        if keys == 0 { Err(KeyError::Empty { name: self.name }) } else { Ok(keys) }
+        Ok(())
     }
 
     fn separator(&self) -> Option<u8> {
@@ -225,6 +229,62 @@ impl KeyReader {
                 Err(source) => return Err(KeyError::Read { name: self.name.clone(), source }),
             }
         }
+    }
+}
+
+/// Keys as they were read, one after the other with their separators. Only the last of a source may lack its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch<'b> {
+    bytes: &'b [u8],
+    /// `None` for integers.
+    separator: Option<u8>,
+}
+
+impl<'b> Batch<'b> {
+    /// Bytes of the keys and their separators.
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What ends a key: a byte, or nothing.
+    pub(crate) fn separator(&self) -> &[u8] {
+        self.separator.as_slice()
+    }
+
+    /// Calls `f` with every key in order.
+    #[inline]
+    pub(crate) fn for_each(self, mut f: impl FnMut(&'b [u8])) {
+        let Some(separator) = self.separator else {
+            return self.bytes.chunks_exact(WORD).for_each(f);
+        };
+        let mut start = 0;
+        for_each_separator(separator, self.bytes, |end| {
+            f(&self.bytes[start..end]);
+            start = end + 1;
+        });
+        if start < self.bytes.len() {
+            f(&self.bytes[start..]);
+        }
+    }
+
+    /// The same keys in about so many batches, each at least `least` bytes long where there are that many.
+    pub(crate) fn split(self, parts: usize, least: usize) -> Vec<Self> {
+        let size = self.bytes.len().div_ceil(parts.max(1)).max(least).next_multiple_of(WORD);
+        let mut batches = Vec::with_capacity(parts);
+        let mut left = self.bytes;
+        while !left.is_empty() {
+            let end = match self.separator {
+                None => size,
+                Some(separator) => {
+                    let rest = left.get(size..).unwrap_or_default();
+                    rest.iter().position(|&byte| byte == separator).map_or(left.len(), |at| size + at + 1)
+                }
+            };
+            let (part, rest) = left.split_at(end.min(left.len()));
+            batches.push(Self { bytes: part, ..self });
+            left = rest;
+        }
+        batches
     }
 }
 
@@ -411,12 +471,20 @@ mod tests {
                 continue;
             }
             let mut streamed = Vec::new();
-            let count = reader(bytes, format, step)
-                .for_each_key_within(&mut |key| streamed.push(key.to_vec()), chunk, LONGEST_KEY)
-                .map_err(|error| error.to_string());
-            assert_eq!(count.as_ref().map(|&n| n as usize), loaded.as_ref().map(Vec::len), "step {step} chunk {chunk}");
-            if count.is_ok() {
-                assert_eq!(Ok(&streamed), loaded.as_ref());
+            let mut parts = Vec::new();
+            let mut batch = |batch: Batch<'_>| {
+                batch.for_each(|key| streamed.push(key.to_vec()));
+                for part in batch.split(3, chunk / 2) {
+                    part.for_each(|key| parts.push(key.to_vec()));
+                }
+                Ok(())
+            };
+            let all = reader(bytes, format, step).for_each_batch_within::<KeyError>(&mut batch, chunk, LONGEST_KEY);
+            assert_eq!(parts, streamed, "step {step} chunk {chunk}");
+            match all {
+                Err(error) => assert_eq!(loaded, Err(error.to_string())),
+                Ok(()) if streamed.is_empty() => assert!(loaded.is_err(), "step {step} chunk {chunk}"),
+                Ok(()) => assert_eq!(Ok(&streamed), loaded.as_ref(), "step {step} chunk {chunk}"),
             }
         }
         loaded
@@ -493,14 +561,14 @@ mod tests {
         }
         let broken = || KeyReader::new("test", Format::Lines, Broken);
         let expected = "cannot read test: the disk is on fire";
-        assert_eq!(broken().for_each_key(&mut |_| {}).unwrap_err().to_string(), expected);
+        assert_eq!(broken().for_each_batch::<KeyError>(&mut |_| Ok(())).unwrap_err().to_string(), expected);
         assert_eq!(KeySet::load(broken(), u64::MAX).unwrap_err().to_string(), expected);
     }
 
     #[test]
     fn limits() {
         let error = reader(b"ab\ncdefghijklmnopqrstuvwxyz\n", Format::Lines, 4)
-            .for_each_key_within(&mut |_| {}, 8, 8)
+            .for_each_batch_within::<KeyError>(&mut |_| Ok(()), 8, 8)
             .unwrap_err();
         assert!(matches!(error, KeyError::LongKey { offset: 3, limit: 8, .. }), "{error}");
         let error = KeySet::load(reader(b"a\nb\nc\n", Format::Lines, 4), 17).unwrap_err();
@@ -544,7 +612,13 @@ mod tests {
         // It says it has no bytes, and has some.
         let status = || KeyReader::open(Path::new("/proc/self/limits"), Format::Lines).unwrap();
         let loaded = KeySet::load(status(), u64::MAX).unwrap();
-        assert_eq!(status().for_each_key(&mut |_| {}).unwrap(), loaded.len() as u64);
+        let mut keys = 0;
+        let mut count = |batch: Batch<'_>| {
+            batch.for_each(|_| keys += 1);
+            Ok(())
+        };
+        status().for_each_batch::<KeyError>(&mut count).unwrap();
+        assert_eq!(keys, loaded.len());
         // Address 0 can be opened, not read.
         let memory = KeyReader::open(Path::new("/proc/self/mem"), Format::Lines).unwrap();
         let error = KeySet::load(memory, u64::MAX).unwrap_err().to_string();

@@ -5,21 +5,31 @@
 //! A subcommand is a struct of arguments and `run(&args, out) -> Result<Outcome, Failure>`: it writes its results to
 //! `out`, never to stdout itself, so that a closed pipe ends it quietly.
 
+mod audit;
+mod build;
 mod check;
 mod compare;
+mod digests;
 mod failure;
+mod fold;
+mod inspect;
 mod keys;
 mod machine;
 mod measure;
+mod merge;
 mod names;
 mod numbers;
 mod pin;
 mod plan;
 mod progress;
+mod query;
 mod report;
+mod secret;
 mod stage;
+mod stored;
 mod subject;
 mod table;
+mod whole;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -51,6 +61,18 @@ enum Command {
     Plan(plan::Args),
     /// Build every layout on the same keys, check it, and measure it beside the limit of this machine's memory
     Compare(compare::Args),
+    /// Make a filter file of the keys in a file
+    Build(build::Args),
+    /// Print the keys that may be in a filter, or those that are not
+    Query(query::Args),
+    /// Describe a filter file: what it was sized for, what it holds, where it would live
+    Inspect(inspect::Args),
+    /// Check a filter against its members and against keys that are not
+    Audit(audit::Args),
+    /// Unite filters of the same kind
+    Merge(merge::Args),
+    /// Shrink a filter that was built too large
+    Fold(fold::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -58,7 +80,7 @@ enum Command {
 enum Outcome {
     /// Exit 0.
     Done,
-    /// Exit 1: a check failed.
+    /// Exit 1: nothing was found, or a check failed.
     Failed,
 }
 
@@ -104,6 +126,12 @@ fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outc
         Command::Machine(args) => machine::run(&args, out),
         Command::Plan(args) => plan::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
+        Command::Build(args) => build::run(&args, out),
+        Command::Query(args) => query::run(&args, out),
+        Command::Inspect(args) => inspect::run(&args, out),
+        Command::Audit(args) => audit::run(&args, out),
+        Command::Merge(args) => merge::run(&args, out),
+        Command::Fold(args) => fold::run(&args, out),
     }
 }
 

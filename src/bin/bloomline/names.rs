@@ -48,6 +48,12 @@ pub(crate) fn layouts(names: &[String]) -> Result<Vec<LayoutKind>, UnknownName> 
     Ok(LayoutKind::ALL.iter().enumerate().filter_map(wanted).collect())
 }
 
+/// The layout of this name.
+pub(crate) fn layout(name: &str) -> Result<LayoutKind, UnknownName> {
+    let known: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
+    Ok(LayoutKind::ALL[find("layout", name, &known)?])
+}
+
 /// The levels of these names, ascending; those of this machine up to the chosen one when no name is given.
 pub(crate) fn levels(names: &[String]) -> Result<Vec<Level>, Failure> {
     if names.is_empty() {

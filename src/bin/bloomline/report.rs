@@ -1,12 +1,12 @@
-//! Reports as JSON: on stdout, or in a file that is whole or not there.
+//! Reports: JSON on stdout or in a file, a line of prose on stderr.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::Failure;
+use crate::whole::WholeFile;
 
 /// Writes `report`, indented, and a newline.
 pub(crate) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Result<()> {
@@ -14,73 +14,31 @@ pub(crate) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Re
     writeln!(out)
 }
 
-/// A file that will hold a report. Made before the work, so that a path that can't be written is known before minutes
-/// are spent; it takes its name only when it is complete, and leaves nothing behind when the work fails.
-#[derive(Debug)]
-pub(crate) struct JsonFile {
-    path: PathBuf,
-    /// Where it is written until then; `None` for pipes and devices, which are written as they are.
-    temporary: Option<PathBuf>,
-    file: File,
+/// Says something on stderr. Where that is closed there is nobody to tell.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
+
+/// A file that will hold a report.
+#[derive(Debug)]
+pub(crate) struct JsonFile(WholeFile);
 
 impl JsonFile {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let failure = |source| Failure::Save { path: path.to_owned(), source };
-        let about = fs::metadata(path).ok();
-        if about.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(failure(io::ErrorKind::IsADirectory.into()));
-        }
-        let temporary = match about.filter(|about| !about.is_file()) {
-            Some(_) => None,
-            None => {
-                let mut name =
-                    path.file_name().ok_or_else(|| failure(io::ErrorKind::InvalidFilename.into()))?.to_owned();
-                name.push(format!(".{}.part", std::process::id()));
-                Some(path.with_file_name(name))
-            }
-        };
-        let file = match &temporary {
-            Some(temporary) => File::create(temporary),
-            None => File::options().write(true).open(path),
-        };
-        Ok(Self { path: path.to_owned(), temporary, file: file.map_err(failure)? })
+        WholeFile::create(path).map(Self)
     }
 
     /// Writes the report and gives the file its name.
-    pub(crate) fn finish(mut self, report: &impl Serialize) -> Result<(), Failure> {
-        let written = (|| {
-            let mut out = BufWriter::new(&self.file);
-            write_json(&mut out, report)?;
-            out.flush()?;
-            if let Some(temporary) = &self.temporary {
-                self.file.sync_all()?;
-                fs::rename(temporary, &self.path)?;
-            }
-            Ok(())
-        })();
-        match written {
-            Ok(()) => {
-                self.temporary = None;
-                Ok(())
-            }
-            Err(source) => Err(Failure::Save { path: self.path.clone(), source }),
-        }
-    }
-}
-
-impl Drop for JsonFile {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Nothing more can be done about a file that won't go.
-            let _ = fs::remove_file(temporary);
-        }
+    pub(crate) fn finish(self, report: &impl Serialize) -> Result<(), Failure> {
+        self.0.finish(|out| write_json(out, report))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::path::PathBuf;
 
     #[test]
     fn whole_or_not_there() {

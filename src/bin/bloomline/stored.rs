@@ -1,0 +1,193 @@
+//! Filters from files.
+
+use std::error::Error;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use bloomline::AnyFilter;
+use bloomline::error::{AllocError, FormatError};
+use bloomline::format::{Frame, HEADER_BYTES, Header};
+use bloomline::hash::AnyHasher;
+use bloomline::machine::Machine;
+
+/// A filter that was read and verified.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    /// The path, or `standard input`.
+    pub(crate) name: String,
+    pub(crate) header: Header,
+    pub(crate) filter: AnyFilter<'static>,
+}
+
+/// Why there is no filter. `name` is the path, or `standard input`.
+#[derive(Debug)]
+pub(crate) enum StoredError {
+    /// The file can't be opened.
+    Open { name: String, source: io::Error },
+    /// The file can't be read.
+    Read { name: String, source: io::Error },
+    /// The path is a directory.
+    Directory { name: String },
+    /// There are no bytes.
+    Empty { name: String },
+    /// There are bytes behind the filter; how many, only reading them would tell.
+    Longer { name: String },
+    /// It is no filter, or not one that can be read here.
+    Format { name: String, source: FormatError },
+}
+
+impl fmt::Display for StoredError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { name, source } => write!(f, "cannot open {name}: {source}"),
+            Self::Read { name, source } => write!(f, "cannot read {name}: {source}"),
+            Self::Directory { name } => write!(f, "{name} is a directory, not a filter"),
+            Self::Empty { name } => write!(f, "{name} is empty, and no filter"),
+            Self::Longer { name } => write!(f, "{name}: there are bytes behind the end of the filter"),
+            Self::Format { name, source: FormatError::KeyMissing } => {
+                write!(f, "{name}: {} (--key-file)", FormatError::KeyMissing)
+            }
+            Self::Format { name, source } => write!(f, "{name}: {source}"),
+        }
+    }
+}
+
+impl Error for StoredError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Open { source, .. } | Self::Read { source, .. } => Some(source),
+            Self::Format { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a filter from a file, or from standard input for `-`, and verifies all of it. `hasher` says which hasher its
+/// header names: [`Header::hasher`] for a command that hashes, [`Header::unkeyed`] for one that does not.
+///
+/// The file is read, not mapped: what another program does to it afterwards changes nothing. While it is loaded it takes
+/// its size twice.
+pub(crate) fn read(
+    path: &Path,
+    hasher: impl FnOnce(&Header) -> Result<AnyHasher, FormatError>,
+) -> Result<Stored, StoredError> {
+    let stdin = path.as_os_str() == "-";
+    let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+    if stdin {
+        return parse(name, io::stdin().lock(), None, hasher);
+    }
+    let opened = File::open(path).and_then(|file| file.metadata().map(|about| (file, about)));
+    match opened {
+        Err(source) => Err(StoredError::Open { name, source }),
+        Ok((_, about)) if about.is_dir() => Err(StoredError::Directory { name }),
+        Ok((file, about)) => parse(name, file, about.is_file().then_some(about.len()), hasher),
+    }
+}
+
+/// A filter from anything that can be read; of regular files the length is known.
+fn parse(
+    name: String,
+    mut input: impl Read,
+    length: Option<u64>,
+    hasher: impl FnOnce(&Header) -> Result<AnyHasher, FormatError>,
+) -> Result<Stored, StoredError> {
+    let mut bytes = Vec::new();
+    let mut fill = |bytes: &mut Vec<u8>, most: u64| input.by_ref().take(most).read_to_end(bytes);
+    if let Err(source) = fill(&mut bytes, HEADER_BYTES as u64) {
+        return Err(StoredError::Read { name, source });
+    }
+    if bytes.is_empty() {
+        return Err(StoredError::Empty { name });
+    }
+    let needed = match announced(&bytes, length) {
+        Ok(needed) => needed,
+        Err(source) => return Err(StoredError::Format { name, source }),
+    };
+    // Where the length is not known, memory grows with what has come.
+    if length.is_some() && bytes.try_reserve_exact(needed as usize + 1).is_err() {
+        let source = FormatError::Alloc(AllocError::Refused { bytes: needed });
+        return Err(StoredError::Format { name, source });
+    }
+    if let Err(source) = fill(&mut bytes, needed + 1) {
+        return Err(StoredError::Read { name, source });
+    }
+    if bytes.len() as u64 - HEADER_BYTES as u64 > needed {
+        return Err(StoredError::Longer { name });
+    }
+    match verified(&bytes, hasher) {
+        Ok((header, filter)) => Ok(Stored { name, header, filter }),
+        Err(source) => Err(StoredError::Format { name, source }),
+    }
+}
+
+/// The bytes that the header says will follow, when they can be had and are there as far as is known.
+fn announced(bytes: &[u8], length: Option<u64>) -> Result<u64, FormatError> {
+    let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed: HEADER_BYTES as u64 });
+    };
+    let header = Header::from_bytes(header)?;
+    if let Some(length) = length {
+        header.check_length(length.saturating_sub(HEADER_BYTES as u64))?;
+    }
+    let (bytes, cap) = (header.payload_bytes(), Machine::get().memory_cap());
+    if bytes > cap { Err(AllocError::OverCap { bytes, cap }.into()) } else { Ok(bytes) }
+}
+
+fn verified(
+    bytes: &[u8],
+    hasher: impl FnOnce(&Header) -> Result<AnyHasher, FormatError>,
+) -> Result<(Header, AnyFilter<'static>), FormatError> {
+    let frame = Frame::open(bytes)?;
+    // A missing secret is told before gigabytes are summed.
+    let hasher = hasher(frame.header())?;
+    frame.verify()?;
+    Ok((*frame.header(), frame.filter(hasher)?.to_owned()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloomline::{Filter, Word, format};
+
+    /// A file that says it has so many bytes, and then has these.
+    fn file(bytes: &[u8], length: Option<usize>) -> Result<Stored, String> {
+        let length = length.map(|length| length as u64);
+        parse("f".to_owned(), bytes, length, |header| header.hasher(None)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn files_that_change_while_they_are_read() {
+        let mut filter = Filter::<Word>::builder(1_000).build().unwrap();
+        filter.insert("key");
+        let good = format::to_vec(&filter);
+        for length in [None, Some(good.len())] {
+            assert_eq!(file(&good, length).unwrap().filter.as_bytes(), filter.as_bytes());
+            for cut in [HEADER_BYTES, HEADER_BYTES + 1, good.len() - 1] {
+                assert!(file(&good[..cut], length).unwrap_err().starts_with("f: cut short: "), "{cut}");
+            }
+            assert_eq!(file(&[], length).unwrap_err(), "f is empty, and no filter");
+            let longer = [&good[..], b"xyz"].concat();
+            assert_eq!(file(&longer, length).unwrap_err(), "f: there are bytes behind the end of the filter");
+            let mut other = good.clone();
+            other[HEADER_BYTES] ^= 1;
+            assert!(file(&other, length).unwrap_err().starts_with("f: the filter's bits are damaged"));
+        }
+        // A length that is known to be wrong is told before anything is read.
+        assert_eq!(file(&good, Some(good.len() + 3)).unwrap_err(), "f: 3 bytes behind the end of the filter");
+        assert!(file(&good, Some(0)).unwrap_err().starts_with("f: cut short: 0 bytes where "));
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_read() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is on fire"))
+            }
+        }
+        let error = parse("f".to_owned(), Broken, None, |header| header.hasher(None)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read f: the disk is on fire");
+    }
+}
