@@ -327,9 +327,17 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
         }
     }
 
-    /// Whether more keys seem to be in it than it was sized for: rebuild, rotate or grow then. Reads the whole filter.
+    /// Whether more keys are in it than it was sized for, by more than chance explains: rebuild, rotate or grow then.
+    /// Reads the whole filter. False where it is not known what it was sized for.
+    ///
+    /// The estimate of a filter that holds exactly its design's keys is above them as often as below. Its standard error
+    /// is √(m·(e^t − t − 1)) / k with t = k·n / m (Whang, Vander-Zanden and Taylor 1990, "A Linear-Time Probabilistic
+    /// Counting Algorithm for Database Applications", TODS 15(2)); four of them are left to chance.
     pub fn is_past_design(&self) -> bool {
-        self.design.keys != 0 && self.estimated_cardinality() > self.design.keys as f64
+        let (keys, m, k) = (self.design.keys as f64, self.geometry.bits as f64, f64::from(self.geometry.k));
+        let t = k * keys / m;
+        let error = libm::sqrt(m * (libm::expm1(t) - t)) / k;
+        keys > 0.0 && self.estimated_cardinality() > keys + 4.0 * error
     }
 
     /// All its words in order, bit j of word i being bit 64·i + j.
