@@ -52,6 +52,9 @@ const REGION_BYTES: usize = 256 << 10;
 /// A filter of fewer bytes is small enough for a shared L3 to hold most of it.
 const LEAST_BYTES: usize = 16 << 20;
 
+/// From so many threads on, filters that are smaller are partitioned too.
+const MANY_THREADS: usize = 8;
+
 /// Base-two logarithm of the units of a region: such that there are at most `MAX_RUNS` regions.
 fn log2_units(units: usize, unit_bytes: usize) -> u32 {
     let smallest = (REGION_BYTES / unit_bytes).ilog2();
@@ -72,9 +75,10 @@ pub(crate) fn insert_bulk<L: Layout>(
     let log2 = log2_units(units, L::Unit::BYTES);
     let regions = units.div_ceil(1 << log2);
     let threads = threads(options.threads, digests.len());
-    // In L3 the plain loop is faster, though scattered lookups are prefetched there already.
+    // In L3 the plain loop is faster, though scattered lookups are prefetched there already: a partition is two to four
+    // times its work, which takes many threads to make up for.
     let streams_pay = prefetch && units * L::Unit::BYTES >= LEAST_BYTES && digests.len() / DIGESTS_PER_LINE >= lines;
-    if !streams_pay && (threads == 1 || regions < 2 * threads) {
+    if !streams_pay && (threads < MANY_THREADS || regions < 2 * threads) {
         kernels.insert_batch(&mut store.units_mut(), digests, prefetch);
         return Ok(());
     }
