@@ -581,3 +581,66 @@ impl From<BuildError> for PartitionError {
         Self::Build(e)
     }
 }
+
+/// Why bytes are no Bloom filter of Parquet, or a filter can't become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParquetError {
+    /// The bytes end before the header or the bitset does.
+    Truncated {
+        /// Bytes there are.
+        bytes: u64,
+        /// Bytes needed.
+        needed: u64,
+    },
+    /// What stands here is no header.
+    Header {
+        /// Bytes from the start.
+        at: u64,
+    },
+    /// A field of the header is missing.
+    Missing {
+        /// Which.
+        what: &'static str,
+    },
+    /// The algorithm, hash or compression is not the one that Parquet defines.
+    Unknown {
+        /// Which of them.
+        what: &'static str,
+        /// Its number; only 1 is defined.
+        id: i64,
+    },
+    /// The length is no positive multiple of 32.
+    Length {
+        /// The length in bytes.
+        bytes: i64,
+    },
+    /// The filter's hasher has a seed; Parquet's has none.
+    Seed {
+        /// The seed; must be 0.
+        seed: u64,
+    },
+    /// The filter is too large for a length of 32 bits.
+    TooLarge {
+        /// Its bytes.
+        bytes: u64,
+        /// The most there may be.
+        max: u64,
+    },
+}
+
+impl fmt::Display for ParquetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Truncated { bytes, needed } => write!(f, "cut short: {bytes} bytes where {needed} are needed"),
+            Self::Header { at } => write!(f, "no header of a Parquet Bloom filter, at byte {at}"),
+            Self::Missing { what } => write!(f, "the header has no {what}"),
+            Self::Unknown { what, id } => write!(f, "the header names {what} {id}, and only 1 is defined"),
+            Self::Length { bytes } => write!(f, "a length of {bytes} bytes is no positive multiple of 32"),
+            Self::Seed { seed } => write!(f, "the filter's hasher has the seed {seed:#x}, and Parquet's has none"),
+            Self::TooLarge { bytes, max } => write!(f, "{bytes} bytes are over the {max} that Parquet can store"),
+        }
+    }
+}
+
+impl core::error::Error for ParquetError {}

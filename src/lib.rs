@@ -91,7 +91,6 @@ mod dispatch;
 pub mod error;
 mod filters;
 pub mod format;
-#[cfg(feature = "std")]
 pub mod gate;
 pub mod hash;
 mod isa;

@@ -130,7 +130,6 @@ macro_rules! any_filter {
             }
 
             /// The same filter, its bits reference-counted if they are its own.
-            #[cfg(feature = "std")]
             pub(crate) fn into_held(self) -> Self {
                 match self {
                     $(Self::$Layout(filter) => Self::$Layout(filter.into_held()),)*

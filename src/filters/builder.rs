@@ -44,7 +44,7 @@ pub struct Builder<L: Layout, H = Xxh3> {
 }
 
 /// The most that one filter may take unless the caller says otherwise.
-fn default_cap() -> u64 {
+pub(crate) fn default_cap() -> u64 {
     #[cfg(all(feature = "std", not(miri)))]
     {
         crate::machine::Machine::get().memory_cap()

@@ -10,7 +10,6 @@ mod builder;
 mod classic;
 mod filter;
 mod gate;
-#[cfg(feature = "std")]
 mod many;
 mod partitioned;
 mod split_block;
@@ -20,6 +19,7 @@ mod word;
 pub use any::AnyFilter;
 pub use blocked::Blocked;
 pub use builder::Builder;
+pub(crate) use builder::default_cap;
 pub use classic::Classic;
 pub use filter::{Design, Filter, FilterView, SharedFilter};
 pub use gate::{Contains, NegativeGate};
@@ -32,7 +32,6 @@ pub(crate) use crate::mem::Holder;
 use crate::{layout::Layout, sizing::Model};
 use core::fmt;
 pub(crate) use filter::check_output;
-#[cfg(feature = "std")]
 pub(crate) use many::AnyMany;
 
 /// Odd multipliers whose products with a digest feed the probes within a unit: the first three odd words of BLAKE2b's

@@ -21,6 +21,7 @@
 pub mod compact;
 mod frame;
 mod header;
+pub mod parquet;
 
 #[cfg(feature = "std")]
 pub use frame::write;

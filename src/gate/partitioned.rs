@@ -2,7 +2,8 @@
 
 use super::{SegmentFilterBuilder, SegmentPolicy};
 use crate::error::{BuildError, FormatError, PartitionError};
-use std::{num::NonZero, ops::Range};
+use alloc::vec::Vec;
+use core::{num::NonZero, ops::Range};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: [u8; 4] = [0x89, b'B', b'L', b'P'];

@@ -3,16 +3,15 @@
 use crate::{
     AnyFilter, BulkOptions, Contains, Design, Digest, LayoutKind, Level, NegativeGate,
     error::{AllocError, BatchError, BuildError, FormatError, SizingError, WriteError},
-    filters::Holder,
+    filters::{Holder, default_cap},
     format::{
         Frame, HEADER_BYTES,
         compact::{self, Compact, SMALL_BELOW_BYTES, Small},
     },
     hash::{AnyHasher, KeyHasher},
-    machine::Machine,
     sizing::{Geometry, Model},
 };
-use std::sync::Arc;
+use alloc::{format, string::String, sync::Arc, vec::Vec};
 
 /// What the size of a segment's filter follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -346,7 +345,7 @@ impl SegmentFilterBuilder {
         let keys = digests.len() as u64;
         let (layout, geometry) = policy.geometry(keys.max(1))?;
         let bytes = geometry.bits / 8;
-        let cap = Machine::get().memory_cap();
+        let cap = default_cap();
         if bytes > cap {
             return Err(AllocError::OverCap { bytes, cap }.into());
         }

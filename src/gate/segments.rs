@@ -7,7 +7,7 @@ use crate::{
     filters::{AnyMany, check_output},
     hash::{AnyHasher, KeyHasher},
 };
-use std::sync::Arc;
+use alloc::{sync::Arc, vec, vec::Vec};
 
 /// Keys that are hashed and probed together: their digests and answers stay in L1 while one filter after the other is
 /// asked.
