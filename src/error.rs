@@ -644,3 +644,48 @@ impl fmt::Display for ParquetError {
 }
 
 impl core::error::Error for ParquetError {}
+
+/// Why nothing can be said about what a filter earns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum EconomicsError {
+    /// The share of negative queries is none.
+    Share {
+        /// The share; must be 0 to 1.
+        share: f64,
+    },
+    /// A cost is negative, infinite or not a number.
+    Cost {
+        /// Of what.
+        what: &'static str,
+        /// The cost in nanoseconds.
+        ns: f64,
+    },
+    /// There is no such size.
+    Sizing(SizingError),
+}
+
+impl fmt::Display for EconomicsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Share { share } => write!(f, "a share of {share:?} of the queries is not in 0 to 1"),
+            Self::Cost { what, ns } => write!(f, "{ns:?} ns for a {what} is no cost: it must be 0 or more, and finite"),
+            Self::Sizing(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for EconomicsError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Sizing(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<SizingError> for EconomicsError {
+    fn from(e: SizingError) -> Self {
+        Self::Sizing(e)
+    }
+}

@@ -1,6 +1,6 @@
 //! The filters of many segments, probed together.
 
-use super::SegmentFilter;
+use super::{Count, SegmentFilter, counters::ones};
 use crate::{
     Contains, Digest,
     error::BatchError,
@@ -37,9 +37,10 @@ const KEYS_AT_ONCE: usize = 512;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Segments {
+pub struct Segments<C = ()> {
     filters: Vec<Arc<SegmentFilter>>,
     groups: Vec<Group>,
+    counters: C,
 }
 
 /// The segments of one hasher, by their numbers, ascending.
@@ -104,7 +105,19 @@ impl Segments {
             groups[at].members.push(Member { segment, prefetch: filter.prefetches_among(bytes) });
             groups[at].run(segment, filter);
         }
-        Self { filters, groups }
+        Self { filters, groups, counters: () }
+    }
+}
+
+impl<C: Count> Segments<C> {
+    /// The same filters, telling `counters` once for each call: a lookup for each segment and key.
+    pub fn with_counters<C2: Count>(self, counters: C2) -> Segments<C2> {
+        Segments { filters: self.filters, groups: self.groups, counters }
+    }
+
+    /// Who is told.
+    pub fn counters(&self) -> &C {
+        &self.counters
     }
 
     /// The filters, in their order.
@@ -157,6 +170,7 @@ impl Segments {
             }
             single.iter().filter(|&&segment| self.filters[segment].contains_digest(digest)).for_each(|&s| set(s));
         }
+        self.counters.record(self.filters.len() as u64, ones(&out[..self.filters.len().div_ceil(64)]));
         Ok(())
     }
 
@@ -212,6 +226,7 @@ impl Segments {
                 }
             }
         }
+        self.counters.record(keys as u64 * self.filters.len() as u64, ones(&out[..needed]));
         Ok(())
     }
 }
