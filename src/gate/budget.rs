@@ -84,33 +84,37 @@ pub fn share_budget(model: Model, levels: &[LevelKeys], budget: u64) -> BudgetPl
     }
     climbs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.total_cmp(&b.2)));
 
+    // Where a step no longer fits, its level may take a part of it and end the climb, or stay and let the others go on:
+    // every such end is a candidate.
+    let mut candidates: Vec<Vec<f64>> = Vec::new();
     let mut at = vec![0.0; levels.len()];
     let mut left = budget as f64;
     let mut full = vec![false; levels.len()];
     for (_, l, to) in climbs {
-        let cost = (to - at[l]) * levels[l].keys as f64;
-        if full[l] || cost <= 0.0 {
+        let keys = levels[l].keys as f64;
+        let cost = (to - at[l]) * keys;
+        if full[l] {
             continue;
         }
         if cost <= left {
             left -= cost;
             at[l] = to;
         } else {
-            // The last bits go as far as they do here; smaller levels may still climb whole steps.
+            let mut end = at.clone();
+            end[l] += left / keys;
+            candidates.push(end);
             full[l] = true;
         }
     }
-    // What is left: all of it where it saves most.
-    let best = (0..levels.len())
-        .filter(|&l| levels[l].keys > 0)
-        .map(|l| {
-            let more = at[l] + left / levels[l].keys as f64;
-            let reads = |bits| levels[l].runs.max(1) as f64 * sized(model, &levels[l], bits).fpr;
-            (reads(at[l]) - reads(more), l, more)
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some((_, l, more)) = best.filter(|(saved, ..)| *saved > 0.0) {
-        at[l] = more;
+    candidates.push(at);
+    for at in &mut candidates {
+        let reads = |l: usize, bits: f64| {
+            let level = &levels[l];
+            let of = run_keys(level).min(LARGE);
+            let curve = curves.iter().find(|(keys, _)| *keys == of).map_or(&[][..], |(_, curve)| curve);
+            level.runs.max(1) as f64 * read_off(curve, bits / level.keys as f64)
+        };
+        trade(levels, budget, at, reads);
     }
 
     let plan = |bits_per_key: &dyn Fn(usize) -> f64| -> (Vec<LevelBudget>, f64) {
@@ -122,14 +126,52 @@ pub fn share_budget(model: Model, levels: &[LevelKeys], budget: u64) -> BudgetPl
     let keys: u128 = levels.iter().map(|level| u128::from(level.keys)).sum();
     let even = if keys == 0 { 0.0 } else { budget as f64 / keys as f64 };
     let (uniform, uniform_wasted_reads) = plan(&|_| even);
-    let (shared, shared_reads) = plan(&|l| at[l]);
     let sum = |plans: &[LevelBudget]| plans.iter().fold(0u64, |sum, plan| sum.saturating_add(plan.bits));
-    // Rounding to whole filters can make the even split the better one, in trees of a few keys.
-    let (levels, wasted_reads) = match shared_reads <= uniform_wasted_reads && sum(&shared) <= budget {
-        true => (shared, shared_reads),
-        false => (uniform, uniform_wasted_reads),
-    };
+    // The even split is a candidate too: in trees of a few keys, rounding to whole filters can make it the best.
+    let shared = candidates.iter().map(|at| plan(&|l| at[l])).filter(|(plans, _)| sum(plans) <= budget);
+    let even = core::iter::once((uniform, uniform_wasted_reads));
+    let best = shared.chain(even).min_by(|a, b| a.1.total_cmp(&b.1));
+    let (levels, wasted_reads) = best.unwrap_or_default();
     BudgetPlan { bits: sum(&levels), levels, wasted_reads, uniform_wasted_reads }
+}
+
+/// Moves bits from level to level while that saves reads: where curves are not convex, the climb over their hulls ends
+/// between corners. `reads` are those of a level with so many bits.
+fn trade(levels: &[LevelKeys], budget: u64, at: &mut [f64], reads: impl Fn(usize, f64) -> f64) {
+    let bits = |at: &[f64], l: usize| at[l] * levels[l].keys as f64;
+    let pairs = || (0..levels.len()).flat_map(|i| (0..levels.len()).map(move |j| (i, j)));
+    let used: f64 = (0..levels.len()).map(|l| bits(at, l)).sum();
+    let mut spare = budget as f64 - used;
+    // From large to small amounts; twice, since a small trade can open the way for a large one.
+    for amount in (1..=12).chain(1..=12).map(|halvings| budget as f64 / f64::from(1 << halvings)) {
+        for (from, to) in pairs().filter(|&(i, j)| levels[i].keys > 0 && levels[j].keys > 0) {
+            // A level may also give what was spared.
+            let given = if from == to { spare.min(amount) } else { bits(at, from).min(amount) };
+            if given <= 0.0 {
+                continue;
+            }
+            let (has, gets) = (bits(at, from), bits(at, to));
+            let gain = reads(to, gets) - reads(to, gets + given);
+            let loss = if from == to { 0.0 } else { reads(from, has - given) - reads(from, has) };
+            if gain > loss * (1.0 + 1e-9) + 1e-300 {
+                match from == to {
+                    true => spare -= given,
+                    false => at[from] = (has - given) / levels[from].keys as f64,
+                }
+                at[to] = (gets + given) / levels[to].keys as f64;
+            }
+        }
+    }
+}
+
+/// A rate between two points of a curve.
+fn read_off(curve: &[f64], bits_per_key: f64) -> f64 {
+    let step = bits_per_key / BITS_PER_STEP;
+    let low = step as usize; // saturates
+    match (curve.get(low), curve.get(low + 1)) {
+        (Some(a), Some(b)) => a + (b - a) * (step - low as f64),
+        _ => curve.last().copied().unwrap_or(1.0),
+    }
 }
 
 /// Keys of the largest run of a level.
@@ -145,10 +187,12 @@ fn sized(model: Model, level: &LevelKeys, bits_per_key: f64) -> LevelBudget {
     let bits = bits_per_key * level.keys as f64 / runs as f64;
     let Ok(geometry) = model.size_for_bits_per_key(keys, bits / keys as f64) else { return none };
     let fpr = model.fpr(keys, geometry);
-    if fpr >= 1.0 {
+    let whole = geometry.bits.saturating_mul(runs);
+    // The smallest filter may be larger than that.
+    if fpr >= 1.0 || whole as f64 > bits_per_key * level.keys as f64 {
         return none;
     }
-    let bits = geometry.bits.saturating_mul(runs);
+    let bits = whole;
     LevelBudget { geometry: Some(geometry), bits, bits_per_key: bits as f64 / level.keys as f64, fpr }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     AnyFilter, BulkOptions, Contains, Design, Digest, LayoutKind, Level, NegativeGate,
-    error::{AllocError, BatchError, BuildError, FormatError, SizingError, WriteError},
+    error::{AllocError, BatchError, BuildError, FormatError, WriteError},
     filters::{Holder, default_cap},
     format::{
         Frame, HEADER_BYTES,
@@ -244,11 +244,7 @@ impl SegmentPolicy {
         }
         let model = self.layout.model();
         let geometry = match self.size {
-            Size::BitsPerKey(bits) => match model.size_for_bits_per_key(keys, bits) {
-                // Too few bits for one unit: the least filter there is.
-                Err(SizingError::BudgetTooSmall { min_bytes, .. }) => model.size_for_bytes(keys, min_bytes)?,
-                sized => sized?,
-            },
+            Size::BitsPerKey(bits) => model.size_for_bits_per_key(keys, bits)?,
             Size::Fpr(fpr) => model.size_for_fpr(keys, fpr)?,
         };
         Ok((self.layout, geometry))
