@@ -126,7 +126,7 @@ fn written() -> Vec<u8> {
         "message rows { required int32 small (INTEGER(16,true)); required int64 number; required float f;
          required double d; required binary text (UTF8); required fixed_len_byte_array(6) fixed; }",
     );
-    let properties = WriterProperties::builder().set_bloom_filter_enabled(true).set_bloom_filter_ndv(3_000).build();
+    let properties = WriterProperties::builder().set_bloom_filter_enabled(true).set_bloom_filter_max_ndv(3_000).build();
     let mut file = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema.expect("a schema")), Arc::new(properties))
         .expect("a writer");
@@ -204,7 +204,7 @@ fn typed_values() {
 #[test]
 fn sizes() {
     let geometry = parquet::geometry(1_000_000, 0.01).expect("a size");
-    assert!(geometry.bits < 11_000_000 && geometry.bits % 256 == 0);
+    assert!(geometry.bits < 11_000_000 && geometry.bits.is_multiple_of(256));
     let error = parquet::geometry(10_000_000_000, 0.01).expect_err("beyond 2 GiB");
     assert!(matches!(error, SizingError::TooManyBits { max_bits, .. } if max_bits == 67_108_863 * 256));
     assert!(matches!(parquet::geometry(0, 0.01), Err(SizingError::ZeroKeys)));
