@@ -444,6 +444,13 @@ pub enum FormatError {
         /// Bytes that its geometry needs.
         needed: u64,
     },
+    /// A filter of under 64 bytes has another layout than `classic`, in a frame that has no others of this size.
+    Small {
+        /// The layout.
+        layout: &'static str,
+        /// Bytes of its bits.
+        bytes: u64,
+    },
     /// The keys of an index do not ascend.
     Order,
     /// The rate that the filter was sized for is no probability.
@@ -494,6 +501,9 @@ impl fmt::Display for FormatError {
             Self::Geometry(e) => e.fmt(f),
             Self::PayloadLength { claimed, needed } => {
                 write!(f, "the header claims {claimed} bytes of bits where its size needs {needed}")
+            }
+            Self::Small { layout, bytes } => {
+                write!(f, "{bytes} bytes of layout {layout}: filters of under 64 bytes are classic in this frame")
             }
             Self::Order => write!(f, "the keys of the index do not ascend"),
             Self::Fpr { fpr } => write!(f, "a design rate of {fpr:?} is no probability"),

@@ -59,7 +59,7 @@ fn members_are_found_whatever_the_number_of_keys() {
 fn small_filters_keep_their_rate() {
     let policy = SegmentPolicy::new(LayoutKind::SplitBlock, Xxh3::default()).compact();
     let plan = policy.plan(17).expect("a size");
-    assert_eq!((plan.layout, plan.geometry.bits, plan.bytes), (LayoutKind::Classic, 168, 27));
+    assert_eq!((plan.layout, plan.geometry.bits, plan.bytes), (LayoutKind::Classic, 168, 24));
     let mut random = Random(17);
     let (filters, probes) = (4_000u64, 1_000u64);
     let mut rates = Vec::new();

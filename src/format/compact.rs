@@ -1,4 +1,4 @@
-//! The compact frame: the bits, and a trailer of six bytes.
+//! The compact frame: the bits, and a trailer of six bytes; of three for small filters, those of under 64 bytes.
 //!
 //! For filters of a few keys that lie inside an engine's own checksummed blocks. Hasher and seed are the policy's.
 
@@ -11,26 +11,32 @@ use crate::{
     sizing::{Geometry, Model},
 };
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Bytes behind the bits.
+/// Bytes behind the bits of a filter that is not small.
 pub const TRAILER_BYTES: usize = 6;
 
-/// The version that this crate writes, of four bits.
+/// Bytes behind the bits of a small one.
+pub const SMALL_TRAILER_BYTES: usize = 3;
+
+/// The version that this crate writes, of three bits.
 pub const VERSION: u8 = 1;
 
 /// Filters below this many bytes are small: `classic` over any whole number of bytes.
 pub const SMALL_BELOW_BYTES: usize = 64;
+
+/// The longest frame of a small filter; a frame with more bytes is that of a larger one.
+const LONGEST_SMALL: usize = SMALL_BELOW_BYTES - 1 + SMALL_TRAILER_BYTES;
 
 /// A filter in a compact frame, in somebody's bytes.
 ///
 /// ```
 /// use bloomline::{Digest, format::compact::{self, Compact}, sizing::Geometry};
 ///
-/// // 17 keys at 10 bits each: 21 bytes, and 6 of the trailer.
+/// // 17 keys at 10 bits each: 21 bytes, and 3 of the trailer.
 /// let digests: Vec<Digest> = (1..=17).map(|i: u64| Digest(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
 /// let bytes = compact::small(&digests, Geometry { bits: 168, k: 7 })?;
-/// assert_eq!(bytes.len(), 27);
+/// assert_eq!(bytes.len(), 24);
 ///
 /// let filter = Compact::open(&bytes)?;
 /// filter.verify()?;
@@ -62,6 +68,18 @@ fn sum(payload: &[u8]) -> u32 {
     xxh3_64(payload) as u32 & 0xff_ffff
 }
 
+/// What stands behind a small filter: version and k − 1 in one byte, and 16 bits that check it, the bits and their length.
+/// So few bytes are read at once, and so they are checked whenever a frame is opened.
+fn small_trailer(payload: &[u8], k: u8) -> [u8; SMALL_TRAILER_BYTES] {
+    let tag = VERSION << 5 | k.wrapping_sub(1) & 31;
+    let [low, high, ..] = small_sum(payload, tag).to_le_bytes();
+    [tag, low, high]
+}
+
+fn small_sum(payload: &[u8], tag: u8) -> u64 {
+    xxh3_64_with_seed(payload, u64::from(tag))
+}
+
 fn seal(mut payload: Vec<u8>, layout: LayoutKind, k: u8) -> Vec<u8> {
     let fields = fields(layout, k, sum(&payload));
     let check = check(fields, payload.len());
@@ -71,10 +89,25 @@ fn seal(mut payload: Vec<u8>, layout: LayoutKind, k: u8) -> Vec<u8> {
 }
 
 /// The compact frame of a filter.
-pub fn to_vec(filter: &impl Stored) -> Vec<u8> {
+///
+/// # Errors
+/// When it has under 64 bytes and another layout than `classic`, which is the one of small filters.
+pub fn to_vec(filter: &impl Stored) -> Result<Vec<u8>, FormatError> {
+    let (payload, layout) = (filter.payload(), filter.layout());
+    if payload.len() >= SMALL_BELOW_BYTES {
+        return Ok(large(filter));
+    }
+    if layout != LayoutKind::Classic {
+        return Err(FormatError::Small { layout: layout.name(), bytes: payload.len() as u64 });
+    }
+    Ok([payload, &small_trailer(payload, filter.geometry().k as u8)].concat()) // k is at most 32
+}
+
+/// The compact frame of a filter of 64 bytes or more.
+pub(crate) fn large(filter: &impl Stored) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(filter.payload().len() + TRAILER_BYTES);
     bytes.extend_from_slice(filter.payload());
-    seal(bytes, filter.layout(), filter.geometry().k as u8) // k is at most 32
+    seal(bytes, filter.layout(), filter.geometry().k as u8) // at most 32
 }
 
 /// The compact frame of a small filter of these digests: `classic`, of any whole number of bytes from 1 to 63.
@@ -92,14 +125,16 @@ pub fn small(digests: &[Digest], geometry: Geometry) -> Result<Vec<u8>, SizingEr
     }
     check_small_k(k)?;
     let payload_bytes = (bits / 8) as usize;
-    let mut payload = Vec::with_capacity(payload_bytes + TRAILER_BYTES);
+    let mut payload = Vec::with_capacity(payload_bytes + SMALL_TRAILER_BYTES);
     payload.resize(payload_bytes, 0);
     for &digest in digests {
         for bit in small_bits(digest, payload_bytes, k) {
             payload[bit / 8] |= 1 << (bit % 8);
         }
     }
-    Ok(seal(payload, LayoutKind::Classic, k as u8)) // at most 32
+    let trailer = small_trailer(&payload, k as u8); // at most 32
+    payload.extend_from_slice(&trailer);
+    Ok(payload)
 }
 
 fn check_small_k(k: u32) -> Result<(), SizingError> {
@@ -156,15 +191,21 @@ impl Small {
 
 impl<'b> Compact<'b> {
     /// Reads the trailer, in constant time: any one flipped bit of it is found, and other damage to it or to the length
-    /// but for one case in 256. A flipped bit of the filter is not: that takes [`Compact::verify`].
+    /// but for one case in 256. A flipped bit of the filter is not: that takes [`Compact::verify`]. Small filters are
+    /// verified here already; of damage to those one case in 65,536 goes unseen.
     ///
     /// # Errors
     /// When the bytes are no compact frame.
     pub fn open(bytes: &'b [u8]) -> Result<Self, FormatError> {
-        let needed = TRAILER_BYTES as u64 + 1;
-        let Some((payload, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else {
-            return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed });
-        };
+        if bytes.len() <= LONGEST_SMALL {
+            return Self::open_small(bytes);
+        }
+        let needed = (SMALL_BELOW_BYTES + TRAILER_BYTES) as u64;
+        let truncated = FormatError::Truncated { bytes: bytes.len() as u64, needed };
+        let Some((payload, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else { return Err(truncated) };
+        if payload.len() < SMALL_BELOW_BYTES {
+            return Err(truncated);
+        }
         let [tag, k, s0, s1, s2, stored] = *trailer;
         let (version, layout) = (tag >> 4, tag & 15);
         if version != VERSION {
@@ -177,20 +218,33 @@ impl<'b> Compact<'b> {
             return Err(FormatError::HeaderChecksum { stored: stored.into(), computed: computed.into() });
         }
         let this = Self { layout, k, sum, payload };
-        if this.is_small() {
-            if payload.is_empty() {
-                return Err(FormatError::Truncated { bytes: bytes.len() as u64, needed });
-            }
-            check_small_k(k.into())?;
-        } else {
-            layout.model().validate(this.geometry())?;
-        }
+        layout.model().validate(this.geometry())?;
         Ok(this)
+    }
+
+    fn open_small(bytes: &'b [u8]) -> Result<Self, FormatError> {
+        let needed = SMALL_TRAILER_BYTES as u64 + 1;
+        let truncated = FormatError::Truncated { bytes: bytes.len() as u64, needed };
+        let Some((payload, &[tag, low, high])) = bytes.split_last_chunk::<SMALL_TRAILER_BYTES>() else {
+            return Err(truncated);
+        };
+        if payload.is_empty() {
+            return Err(truncated);
+        }
+        let (version, k) = (tag >> 5, (tag & 31) + 1);
+        if version != VERSION {
+            return Err(FormatError::Version { found: version.into(), newest: VERSION.into() });
+        }
+        let (stored, sum) = (u16::from_le_bytes([low, high]), small_sum(payload, tag));
+        if stored != sum as u16 {
+            return Err(FormatError::HeaderChecksum { stored: stored.into(), computed: (sum as u16).into() });
+        }
+        Ok(Self { layout: LayoutKind::Classic, k, sum: 0, payload })
     }
 
     /// Is it a small filter, one of under 64 bytes?
     fn is_small(&self) -> bool {
-        self.layout == LayoutKind::Classic && self.payload.len() < SMALL_BELOW_BYTES
+        self.payload.len() < SMALL_BELOW_BYTES
     }
 
     /// The filter itself, when it is small.
@@ -222,6 +276,9 @@ impl<'b> Compact<'b> {
     /// # Errors
     /// When they differ.
     pub fn verify(&self) -> Result<(), FormatError> {
+        if self.is_small() {
+            return Ok(()); // it was when it was opened
+        }
         let (stored, computed) = (self.sum.into(), sum(self.payload).into());
         if stored == computed { Ok(()) } else { Err(FormatError::PayloadChecksum { stored, computed }) }
     }

@@ -3,7 +3,7 @@
 //! | frame | around the bits | for |
 //! |---|---|---|
 //! | full ([`Frame`]) | a header of 64 bytes that says everything but a secret key | files, large filters inside an engine's files |
-//! | [`compact`] | a trailer of 6 bytes; hasher and seed are known to the reader | filters of a few keys inside an engine's blocks |
+//! | [`compact`] | a trailer of 6 bytes, or 3 below 64; hasher and seed are known to the reader | filters of a few keys inside an engine's blocks |
 //!
 //! What a reader may rely on:
 //!

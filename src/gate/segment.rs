@@ -26,7 +26,7 @@ enum Size {
 pub enum FrameKind {
     /// A header of 64 bytes that says everything but a secret key.
     Full,
-    /// A trailer of 6 bytes; hasher and seed are the policy's.
+    /// A trailer of 6 bytes, or of 3 below 64 bytes; hasher and seed are the policy's.
     Compact,
 }
 
@@ -230,6 +230,7 @@ impl SegmentPolicy {
         let (layout, geometry) = self.geometry(keys.max(1))?;
         let around = match self.frame {
             FrameKind::Full => HEADER_BYTES,
+            FrameKind::Compact if geometry.bits / 8 < SMALL_BELOW_BYTES as u64 => compact::SMALL_TRAILER_BYTES,
             FrameKind::Compact => compact::TRAILER_BYTES,
         };
         let fpr = layout.model().fpr(keys, geometry);
@@ -247,12 +248,16 @@ impl SegmentPolicy {
             Size::BitsPerKey(bits) => model.size_for_bits_per_key(keys, bits)?,
             Size::Fpr(fpr) => model.size_for_fpr(keys, fpr)?,
         };
+        // Rounded down to whole regions, `partitioned` can be small after all.
+        if self.frame == FrameKind::Compact && geometry.bits / 8 < SMALL_BELOW_BYTES as u64 {
+            return Ok((LayoutKind::Classic, best_small(keys, SMALL_BELOW_BYTES as u64 - 1)));
+        }
         Ok((self.layout, geometry))
     }
 
     /// The size of a small filter, when the policy's size is one.
     fn small_geometry(&self, keys: u64) -> Option<Geometry> {
-        let best = |bytes: u64| Geometry { bits: bytes * 8, k: Model::Scattered.best_k(keys, bytes * 8) };
+        let best = |bytes| best_small(keys, bytes);
         let below = SMALL_BELOW_BYTES as u64;
         match self.size {
             // What is no size is refused by the layout's own sizing.
@@ -264,6 +269,11 @@ impl SegmentPolicy {
             Size::Fpr(fpr) => (1..below).map(best).find(|&g| fpr < 1.0 && Model::Scattered.fpr(keys, g) <= fpr),
         }
     }
+}
+
+/// A small filter of so many bytes.
+fn best_small(keys: u64, bytes: u64) -> Geometry {
+    Geometry { bits: bytes * 8, k: Model::Scattered.best_k(keys, bytes * 8) }
 }
 
 /// What a segment's filter will be.
@@ -345,7 +355,7 @@ impl SegmentFilterBuilder {
         if bytes > cap {
             return Err(AllocError::OverCap { bytes, cap }.into());
         }
-        if policy.frame == FrameKind::Compact && bytes < SMALL_BELOW_BYTES as u64 && layout == LayoutKind::Classic {
+        if policy.frame == FrameKind::Compact && bytes < SMALL_BELOW_BYTES as u64 {
             return Ok(compact::small(digests, geometry)?);
         }
         let design = Design { keys, fpr: layout.model().fpr(keys, geometry) };
@@ -356,7 +366,7 @@ impl SegmentFilterBuilder {
         })?;
         Ok(match policy.frame {
             FrameKind::Full => crate::format::to_vec(&filter),
-            FrameKind::Compact => compact::to_vec(&filter),
+            FrameKind::Compact => compact::large(&filter),
         })
     }
 }
