@@ -142,6 +142,7 @@ fn ask_for_huge_pages(_: NonNull<u8>, _: usize) -> HugePages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     #[test]
     fn is_zero_and_aligned() {
