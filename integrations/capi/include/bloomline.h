@@ -20,7 +20,7 @@
 #define BLOOMLINE_FULL 0
 
 /**
- * The frame with a trailer of 6 bytes, for filters of a few keys. Filters that would have under 64 bytes are of layout
+ * The frame with a short trailer, 6 bytes or 3, for filters of few keys. Filters that would have under 64 bytes are of layout
  * "classic", of any whole number of bytes.
  */
 #define BLOOMLINE_COMPACT 1

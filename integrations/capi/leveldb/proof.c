@@ -18,7 +18,7 @@
 
 #include "own_bloom.h"
 
-enum { KEYS = 200000, KEY_BYTES = 16, VALUE_BYTES = 100, TRAILER_BYTES = 6, LONGEST = 512, ROUNDS = 15 };
+enum { KEYS = 200000, KEY_BYTES = 16, VALUE_BYTES = 100, TRAILER_BYTES = 3, LONGEST = 512, ROUNDS = 15 };
 
 static void stop(const char *what, const char *why) {
     fprintf(stderr, "proof: %s: %s\n", what, why);
@@ -378,7 +378,7 @@ static void check_damage(const char *directory) {
         if (kinds[kind].damage == clear_bits) {
             lost = missing(directory, &unverified, 0, &counted);
             printf("          without verifying: %lu keys missing\n", lost);
-            expect(lost > KEYS / 10, "without verifying keys would be missing: the damage is real");
+            expect(lost == 0, "nor then: filters of under 64 bytes are checked whole whenever they are asked");
         }
         lost = missing(directory, &verified, 1, &counted);
         expect(lost == 0 && counted.asked == 0, "paranoid_checks: LevelDB's CRC fires, none asked, none missing");

@@ -19,7 +19,7 @@ pub extern "C" fn bloomline_version() -> *const c_char {
 /// The frame with a header of 64 bytes that says layout, sizes, hasher and seed: for files and large filters.
 pub const BLOOMLINE_FULL: c_int = 0;
 
-/// The frame with a trailer of 6 bytes, for filters of a few keys. Filters that would have under 64 bytes are of layout
+/// The frame with a short trailer, 6 bytes or 3, for filters of few keys. Filters that would have under 64 bytes are of layout
 /// "classic", of any whole number of bytes.
 pub const BLOOMLINE_COMPACT: c_int = 1;
 
