@@ -2,11 +2,11 @@
 //!
 //! `cargo bench --bench gate` prints, for each layout, nanoseconds for one key and one segment, as a ratio to the fastest
 //! load-only loop over as many bytes of the same kind of memory in the same run. All loops take turns; medians of the
-//! rounds are compared. Hits and rates are checked before anything is timed.
+//! rounds are compared. The last column is a batch with counters, as a ratio to one without. Hits and rates are checked before anything is timed.
 
 use bloomline::{
     Digest, Filter, LayoutKind, Level, LoadLoop, SplitLine,
-    gate::{SegmentPolicy, Segments},
+    gate::{Counters, SegmentPolicy, Segments},
     hash::PreHashedTrusted,
     sizing::Geometry,
 };
@@ -56,7 +56,7 @@ fn main() {
         return;
     }
     println!("{SEGMENTS} segments of {KEYS} keys at 10 bits, {QUERIES} absent keys, median of {ROUNDS} rounds");
-    println!("layout       bytes    fpr %  limit ns  key ns  ratio  batch ns  ratio");
+    println!("layout       bytes    fpr %  limit ns  key ns  ratio  batch ns  ratio  counted");
     for (&layout, loaded) in LayoutKind::ALL.iter().flat_map(|layout| [(layout, true), (layout, false)]) {
         let segments = segments(layout, loaded);
         let expected = segments.filters()[0].design().expect("a full frame").fpr;
@@ -77,7 +77,8 @@ fn main() {
             segments.contains_digest(member, &mut mask).expect("room");
             assert!(mask[0] >> segment & 1 == 1, "a member denied");
         }
-        let (mut limit, mut one, mut batch) = (Vec::new(), Vec::new(), Vec::new());
+        let counted = segments.clone().with_counters(Counters::default());
+        let (mut limit, mut one, mut batch, mut counting) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut hits = 0;
         for round in 0..ROUNDS as u64 {
             let first = (1 << 62) + round * QUERIES as u64;
@@ -99,17 +100,24 @@ fn main() {
             batch.push(time(lookups, || {
                 segments.contains_digests(&queries, &mut out).expect("room");
             }));
+            let without = batch[batch.len() - 1];
+            counting.push(
+                time(lookups, || {
+                    counted.contains_digests(&queries, &mut out).expect("room");
+                }) / without,
+            );
             hits += out.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         }
         let fpr = hits as f64 / (lookups * ROUNDS) as f64;
         assert!((0.9..1.1).contains(&(fpr / expected)), "{layout}: a rate of {fpr} where {expected} was expected");
         let (limit, one, batch) = (median(limit), median(one), median(batch));
         println!(
-            "{layout:<12} {:<7} {:>6.3}  {limit:>8.2}  {one:>6.2}  {:>5.2}  {batch:>8.2}  {:>5.2}",
+            "{layout:<12} {:<7} {:>6.3}  {limit:>8.2}  {one:>6.2}  {:>5.2}  {batch:>8.2}  {:>5.2}  {:>7.2}",
             if loaded { "loaded" } else { "held" },
             100.0 * fpr,
             one / limit,
-            batch / limit
+            batch / limit,
+            median(counting)
         );
     }
 }

@@ -346,20 +346,19 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
     fn contains<I: Isa, M: Memory>(_: I, units: &Units<'_, M, [u8; 8]>, digest: Digest) -> bool {
         let k = units.shape().k;
         let (mut hash, mut probe) = (digest.0, 0);
-        while probe < k {
+        while probe + 4 <= k {
             let mut hit = true;
-            for i in 0..4 {
-                // Beyond the last probe its bit is tested again, with the same hash.
-                let last = probe + i >= k - 1;
-                hit &= units.bit(probe + i, hash);
-                hash = if last { hash } else { next_probe(hash) };
+            for i in probe..probe + 4 {
+                hit &= units.bit(i, hash);
+                hash = next_probe(hash);
             }
             if !hit {
                 return false;
             }
             probe += 4;
         }
-        true
+        // Few keys come here.
+        (probe..k).zip(Probes::new(Digest(hash))).all(|(i, hash)| units.bit(i, hash))
     }
 
     #[inline(always)]
