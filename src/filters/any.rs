@@ -3,12 +3,12 @@
 use super::{Contains, Design, Filter, LayoutKind, NegativeGate, filter::owned};
 use crate::{
     Level,
-    dispatch::BulkOptions,
+    dispatch::{BulkOptions, Kernels},
     error::{AllocError, BatchError, BuildError, CombineError, FoldError, WriteError},
     for_each_layout,
     hash::{AnyHasher, Digest, KeyHasher},
     layout::Layout,
-    mem::{Held, Holder, HugePages, MaybeOwned, Owned, View},
+    mem::{Held, Holder, HugePages, MaybeOwned, Owned, Plain, Store, View},
     sizing::Geometry,
 };
 use alloc::vec::Vec;
@@ -86,6 +86,21 @@ macro_rules! any_filter {
                         Self::$Layout(Filter::from_parts(store, geometry, design, hasher, Level::get()))
                     })*
                 })
+            }
+
+            /// One lookup in bits that lie in somebody else's bytes, without making a filter of them: what is left of a
+            /// probe when nothing is kept between two. `None` as for [`AnyFilter::from_bytes`].
+            pub(crate) fn probe(kind: LayoutKind, bytes: &[u8], geometry: Geometry, digest: Digest) -> Option<bool> {
+                kind.model().validate(geometry).ok()?;
+                if bytes.len() as u64 != geometry.bits / 8 {
+                    return None;
+                }
+                match kind {
+                    $(LayoutKind::$Layout => {
+                        let view = View::new(bytes, <super::$Layout as Layout>::shape(geometry))?;
+                        Some(Kernels::<super::$Layout, Plain>::of(Level::get()).contains(view.units(), digest))
+                    })*
+                }
             }
 
             /// A filter over bits that lie in a part of the bytes that `holder` keeps, without copying.

@@ -4,10 +4,10 @@
 
 use super::Stored;
 use crate::{
-    AnyFilter, Contains, Design, Digest, LayoutKind,
+    AnyFilter, Design, Digest, LayoutKind,
     error::{BatchError, FormatError, SizingError},
     filters::check_output,
-    hash::{AnyHasher, PreHashedTrusted, Probes, fastrange},
+    hash::{AnyHasher, Probes, fastrange},
     sizing::{Geometry, Model},
 };
 use alloc::vec::Vec;
@@ -296,7 +296,7 @@ impl<'b> Compact<'b> {
         if self.is_small() {
             return small_contains(self.payload, self.k, digest);
         }
-        self.filter(PreHashedTrusted).map_or(true, |filter| filter.contains_digest(digest))
+        AnyFilter::probe(self.layout, self.payload, self.geometry(), digest).unwrap_or(true)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{HEADER_BYTES, Header, Stored, VERSION};
 use crate::{
-    AnyFilter, Contains, Digest,
+    AnyFilter, Digest,
     error::FormatError,
     filters::Holder,
-    hash::{AnyHasher, Blake2b, KeyHasher, PreHashedTrusted},
+    hash::{AnyHasher, Blake2b, KeyHasher},
 };
 use alloc::{sync::Arc, vec::Vec};
 use xxhash_rust::xxh3::xxh3_64;
@@ -78,9 +78,8 @@ impl<'b> Frame<'b> {
 
     /// May the key with this digest, one of the filter's hasher, be present?
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let Header { layout, geometry, design, .. } = self.header;
-        AnyFilter::from_bytes(layout, self.payload, geometry, design, PreHashedTrusted.into())
-            .map_or(true, |filter| filter.contains_digest(digest))
+        let Header { layout, geometry, .. } = self.header;
+        AnyFilter::probe(layout, self.payload, geometry, digest).unwrap_or(true)
     }
 
     /// Is `hasher` the one that the header names?
