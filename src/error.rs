@@ -608,6 +608,13 @@ pub enum ParquetError {
         /// Bytes from the start.
         at: u64,
     },
+    /// The header goes on beyond what is read of one.
+    LongHeader {
+        /// Bytes it has at least.
+        needed: u64,
+        /// The most that are read.
+        max: u64,
+    },
     /// A field of the header is missing.
     Missing {
         /// Which.
@@ -620,7 +627,7 @@ pub enum ParquetError {
         /// Its number; only 1 is defined.
         id: i64,
     },
-    /// The length is no positive multiple of 32.
+    /// The length is no positive multiple of 32, or does not fit 32 bits.
     Length {
         /// The length in bytes.
         bytes: i64,
@@ -644,9 +651,14 @@ impl fmt::Display for ParquetError {
         match *self {
             Self::Truncated { bytes, needed } => write!(f, "cut short: {bytes} bytes where {needed} are needed"),
             Self::Header { at } => write!(f, "no header of a Parquet Bloom filter, at byte {at}"),
+            Self::LongHeader { needed, max } => {
+                write!(f, "a header of {needed} bytes or more, over the {max} that are read")
+            }
             Self::Missing { what } => write!(f, "the header has no {what}"),
             Self::Unknown { what, id } => write!(f, "the header names {what} {id}, and only 1 is defined"),
-            Self::Length { bytes } => write!(f, "a length of {bytes} bytes is no positive multiple of 32"),
+            Self::Length { bytes } => {
+                write!(f, "a length of {bytes} bytes is no multiple of 32 in 32 to {}", i32::MAX / 32 * 32)
+            }
             Self::Seed { seed } => write!(f, "the filter's hasher has the seed {seed:#x}, and Parquet's has none"),
             Self::TooLarge { bytes, max } => write!(f, "{bytes} bytes are over the {max} that Parquet can store"),
         }

@@ -116,8 +116,8 @@ fn digests(column: ColumnReader, rows: i64) -> Vec<Digest> {
 
 #[test]
 fn files_of_arrow_cpp() {
-    assert!(compare_file(include_bytes!("data/pa.parquet")) > 0);
-    assert!(compare_file(include_bytes!("data/tiny.parquet")) > 0);
+    assert_eq!(compare_file(include_bytes!("data/pa.parquet")), 6);
+    assert_eq!(compare_file(include_bytes!("data/tiny.parquet")), 2);
 }
 
 /// A file of 3,000 rows with a Bloom filter on every column.
@@ -179,6 +179,29 @@ fn our_filters_in_a_file_of_theirs() {
     assert!((wrong as f64 - expected).abs() < 6.0 * expected.sqrt() + 6.0, "{wrong} where {expected} were expected");
 }
 
+/// Numbers of blocks that are no power of two, which their writer never makes: their reader gives our answers.
+#[test]
+fn any_number_of_blocks() {
+    for blocks in [1, 2, 3, 7, 100, 257] {
+        let ours = built(blocks, (0..20 * blocks as i64).map(|x| Value::I64(x).digest()));
+        let theirs = Sbbf::from_bytes(&parquet::to_vec(&ours).expect("Parquet's")).expect("a filter");
+        for x in 0..20_000i64 {
+            assert_eq!(theirs.check(&x), Value::I64(x).may_be_in(&ours), "{x} in {blocks} blocks");
+        }
+    }
+}
+
+/// What Parquet does not record stays unrecorded when a filter is folded.
+#[test]
+fn folded() {
+    let digests = || (0..40).map(|x| Value::I64(x).digest());
+    let bytes = parquet::to_vec(&built(12, digests())).expect("Parquet's");
+    let (filter, _) = parquet::open(&bytes).expect("a filter");
+    let folded = filter.fold(4).expect("4 divides 12");
+    assert_eq!(folded.as_bytes(), built(3, digests()).as_bytes());
+    assert_eq!(folded.design(), filter.design());
+}
+
 #[test]
 fn typed_values() {
     for x in [-128i8, -1, 0, 1, 127] {
@@ -190,14 +213,25 @@ fn typed_values() {
     assert_eq!(Value::U32(u32::MAX).digest(), Value::I32(-1).digest());
     assert_eq!(Value::U64(u64::MAX).digest(), Value::I64(-1).digest());
     assert_eq!(Value::Bytes(b"same").digest(), Value::Fixed(b"same").digest());
+    assert_eq!(Value::F16(0x3c00).digest(), Value::Fixed(&[0x00, 0x3c]).digest());
     // An empty filter denies every value but those that equal others of another encoding.
     let empty = built(4, []);
+    let empty_bytes = parquet::to_vec(&empty).expect("Parquet's");
     for maybe in [Value::F32(0.0), Value::F32(-0.0), Value::F32(f32::NAN), Value::F64(-0.0), Value::F64(f64::NAN)] {
         assert!(maybe.may_be_in(&empty), "{maybe:?}");
         assert_eq!(maybe.query(), None);
+        assert!(maybe.may_be_at(&empty_bytes), "{maybe:?}");
+    }
+    for maybe in [0, 0x8000, 0x7c01, 0x7e00, 0xffff].map(Value::F16) {
+        assert!(maybe.may_be_in(&empty), "{maybe:?}");
+    }
+    for absent in [1, 0x8001, 0x3c00, 0x7c00, 0xfc00].map(Value::F16) {
+        assert!(!absent.may_be_in(&empty), "{absent:?}");
     }
     for absent in [Value::F32(1.0), Value::F64(f64::MIN_POSITIVE), Value::I32(0), Value::Bytes(b"")] {
         assert!(!absent.may_be_in(&empty), "{absent:?}");
+        assert!(!absent.may_be_at(&empty_bytes), "{absent:?}");
+        assert!(absent.may_be_at(&empty_bytes[1..]), "maybe, when the bytes are damaged");
     }
 }
 
@@ -210,6 +244,15 @@ fn sizes() {
     assert!(matches!(parquet::geometry(0, 0.01), Err(SizingError::ZeroKeys)));
     let seeded = Filter::<SplitBlock>::builder(10).hasher(Xxh64::with_seed(3)).build().expect("small");
     assert_eq!(parquet::to_vec(&seeded), Err(ParquetError::Seed { seed: 3 }));
+    // A block more than Parquet's length can tell of; the zeros are never touched.
+    #[cfg(target_pointer_width = "64")]
+    {
+        let zeros = vec![0; 1 << 31];
+        let geometry = Geometry { bits: 1 << 34, k: 8 };
+        let large = FilterView::<SplitBlock, Xxh64>::from_bytes(&zeros, geometry, seeded.design(), Xxh64::default());
+        let error = parquet::to_vec(&large.expect("a view")).expect_err("2^31 bytes");
+        assert_eq!(error, ParquetError::TooLarge { bytes: 1 << 31, max: 67_108_863 * 32 });
+    }
     // The length of every size is read back, whatever number of bytes it takes.
     for blocks in [1, 2, 3, 7, 255, 256, 257, 65_537] {
         let filter = built(blocks, [Digest(blocks)]);
@@ -241,19 +284,39 @@ fn damaged_headers() {
     assert_eq!(error("15001c1c00001c1c00001c1c000000"), ParquetError::Length { bytes: 0 });
     assert_eq!(error("153f1c1c00001c1c00001c1c000000"), ParquetError::Length { bytes: -32 });
     assert_eq!(error("15421c1c00001c1c00001c1c000000"), ParquetError::Length { bytes: 33 });
+    // 2^32 + 32: cut to 32 bits it would be a filter of one block.
+    assert_eq!(error("15c0808080201c1c00001c1c00001c1c000000"), ParquetError::Length { bytes: (1 << 32) + 32 });
+    assert_eq!(error("15401c1500001c1c00001c1c000000"), ParquetError::Header { at: 4 }); // a number for a struct
     assert_eq!(error("15401c2c00001c1c00001c1c000000"), ParquetError::Unknown { what: "algorithm", id: 2 });
     assert_eq!(error("15401c1c00001c2c00001c1c000000"), ParquetError::Unknown { what: "hash", id: 2 });
     assert_eq!(error("15401c1c00001c1c00001c2c000000"), ParquetError::Unknown { what: "compression", id: 2 });
     assert_eq!(error("15401c1c00001c1c000000"), ParquetError::Missing { what: "compression" });
     assert_eq!(error("1c1c00001c1c00001c1c000000"), ParquetError::Header { at: 1 });
     // A field of a later version is skipped, whatever its type: a string, a list, a map, structs within it.
-    for later in
-        ["18036162 63", "19350204 06", "1b0188036162630102", "1c1c1c00000000", "1512", "17ffffffffffffffff", "11"]
-    {
+    for later in [
+        "18036162 63",
+        "19350204 06",
+        "1b0188036162630102",
+        "1c1c1c00000000",
+        "1512",
+        "17ffffffffffffffff",
+        "11",
+        "1dffffffffffffffffffffffffffffffff",
+    ] {
         let header = format!("15401c1c00001c1c00001c1c0000{}00", later.replace(' ', ""));
         let read = parquet::open(&with(&header)).map(|(filter, _)| filter.size_in_bytes());
         assert_eq!(read, Ok(32), "{later}");
     }
+    // A header ends within 1,024 bytes, however long its fields say they are; up to there it is read.
+    let padded = |n: usize| {
+        let mut bytes = unhex("15401c1c00001c1c00001c1c0000");
+        bytes.extend([0x19, 0xf3, n as u8 | 0x80, (n >> 7) as u8]); // a list of n bytes
+        bytes.resize(bytes.len() + n, 7);
+        [bytes, vec![0; 33]].concat()
+    };
+    assert_eq!(parquet::open(&padded(1005)).map(|(_, taken)| taken), Ok(1024 + 32));
+    assert_eq!(parquet::open(&padded(1006)).map(|_| ()), Err(ParquetError::LongHeader { needed: 1025, max: 1024 }));
+    assert!(parquet::probe(&padded(1006), Digest(1)));
     // Structs within structs without end, lists and strings longer than the bytes.
     let deep = with(&format!("15401c1c00001c1c00001c1c0000{}", "1c".repeat(4_000)));
     assert!(matches!(parquet::open(&deep), Err(ParquetError::Header { .. })));

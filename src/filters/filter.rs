@@ -458,8 +458,11 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
                 }
             }
         }
-        let keys = L::MODEL.capacity(self.design.fpr, geometry).max(1);
-        let design = Design { keys, fpr: L::MODEL.fpr(keys, geometry) };
+        let mut design = self.design;
+        if design.keys > 0 {
+            design.keys = L::MODEL.capacity(design.fpr, geometry).max(1);
+            design.fpr = L::MODEL.fpr(design.keys, geometry);
+        }
         Ok(Filter::from_parts(store, geometry, design, self.hasher.clone(), self.level()))
     }
 }

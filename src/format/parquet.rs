@@ -22,8 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::compact::UNKNOWN;
 use crate::{
-    Design, Digest, Filter, FilterView, Layout, SplitBlock,
+    AnyFilter, Digest, Filter, FilterView, Layout, LayoutKind, SplitBlock,
     error::{ParquetError, SizingError},
     hash::{Hashes, KeyHasher, Xxh64},
     mem::Store,
@@ -36,6 +37,10 @@ const BLOCK_BYTES: u64 = 32;
 
 /// The most blocks: the length of the bitset is an `i32`.
 pub const MAX_BLOCKS: u64 = i32::MAX as u64 / BLOCK_BYTES;
+
+/// The most bytes that a header may have, fields of later versions included. Today's have 15 to 19; without a limit,
+/// hostile bytes could make [`open`] read all of them.
+pub const MAX_HEADER_BYTES: u64 = 1024;
 
 /// The size of a filter for so many distinct values whose false positive rate is at most `fpr`, by the layout's own
 /// formula.
@@ -66,6 +71,7 @@ mod thrift {
     pub(super) const SET: u8 = 10;
     pub(super) const MAP: u8 = 11;
     pub(super) const STRUCT: u8 = 12;
+    pub(super) const UUID: u8 = 13;
     /// A union's first member, an empty struct, and the union's end.
     pub(super) const FIRST_OF_UNION: [u8; 3] = [1 << 4 | STRUCT, STOP, STOP];
 }
@@ -106,32 +112,36 @@ where
 /// The filter that begins here, over the bytes where they lie, and how many bytes it takes with its header. Constant time;
 /// what lies behind is left alone. Parquet has no checksum of a filter: the page of a file or an engine has one, or none.
 ///
-/// The filter's [`Design`] says 0 keys: Parquet does not record them.
+/// The filter's [`Design`](crate::Design) says 0 keys: Parquet does not record them.
 ///
 /// # Errors
-/// When the bytes are no such header, name another algorithm, hash or compression, or end before the bitset does.
+/// When the bytes are no such header or one of more than [`MAX_HEADER_BYTES`], name another algorithm, hash or
+/// compression, state a length that Parquet can't have, or end before the bitset does.
 pub fn open(bytes: &[u8]) -> Result<(FilterView<'_, SplitBlock, Xxh64>, usize), ParquetError> {
-    let mut reader = Reader { bytes, at: 0 };
-    let length = reader.header()?;
-    let whole = u64::try_from(length).is_ok_and(|bytes| bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES));
-    if !whole {
-        return Err(ParquetError::Length { bytes: length });
-    }
-    let (start, length) = (reader.at, length as usize); // positive
-    let bitset = bytes.get(start..).and_then(|rest| rest.get(..length));
-    let present = (bytes.len() - start) as u64;
-    let bitset = bitset.ok_or(ParquetError::Truncated { bytes: present, needed: length as u64 })?;
-    let geometry = Geometry { bits: length as u64 * 8, k: 8 };
-    let design = Design { keys: 0, fpr: 1.0 };
-    let filter = FilterView::from_bytes(bitset, geometry, design, Xxh64::default())
-        .map_err(|_| ParquetError::Length { bytes: length as i64 })?;
-    Ok((filter, start + length))
+    let (bitset, geometry, taken) = parts(bytes)?;
+    let filter = FilterView::from_bytes(bitset, geometry, UNKNOWN, Xxh64::default())
+        .map_err(|_| ParquetError::Length { bytes: bitset.len() as i64 })?;
+    Ok((filter, taken))
 }
 
 /// May the value with this digest be in the filter that begins here? Total and in constant time: "maybe" for whatever
-/// [`open`] refuses.
+/// [`open`] refuses. The digest to ask for is that of [`Value::query`], which there is not for every value;
+/// [`Value::may_be_at`] asks for a value.
 pub fn probe(bytes: &[u8], digest: Digest) -> bool {
-    open(bytes).map_or(true, |(filter, _)| filter.contains_digest(digest))
+    let hit = |(bitset, geometry, _)| AnyFilter::probe(LayoutKind::SplitBlock, bitset, geometry, digest);
+    parts(bytes).ok().and_then(hit).unwrap_or(true)
+}
+
+/// The bitset of the filter that begins here, its geometry, and the bytes of header and bitset.
+fn parts(bytes: &[u8]) -> Result<(&[u8], Geometry, usize), ParquetError> {
+    let mut reader = Reader { bytes, at: 0 };
+    let stated = reader.header()?;
+    let length = u64::try_from(stated).ok().filter(|&n| n > 0 && n <= i32::MAX as u64 && n.is_multiple_of(BLOCK_BYTES));
+    let length = length.ok_or(ParquetError::Length { bytes: stated })?;
+    let (start, present) = (reader.at, bytes.len() as u64);
+    let truncated = ParquetError::Truncated { bytes: present, needed: start as u64 + length };
+    let bitset = bytes.get(start..).and_then(|rest| rest.get(..length as usize)).ok_or(truncated)?; // 31 bits
+    Ok((bitset, Geometry { bits: length * 8, k: 8 }, start + bitset.len()))
 }
 
 /// A reader of Thrift's compact protocol that stays within its bytes.
@@ -146,17 +156,19 @@ const MAX_DEPTH: u32 = 16;
 impl Reader<'_> {
     fn byte(&mut self) -> Result<u8, ParquetError> {
         let byte = self.bytes.get(self.at).copied();
-        let byte = byte.ok_or(ParquetError::Truncated { bytes: self.at as u64, needed: self.at as u64 + 1 })?;
-        self.at += 1;
-        Ok(byte)
+        self.skip_bytes(1)?;
+        byte.ok_or(ParquetError::Header { at: self.at as u64 })
     }
 
     fn skip_bytes(&mut self, n: u64) -> Result<(), ParquetError> {
-        let left = (self.bytes.len() - self.at) as u64;
-        if n > left {
-            return Err(ParquetError::Truncated { bytes: left, needed: n });
+        let (bytes, needed) = (self.bytes.len() as u64, (self.at as u64).saturating_add(n));
+        if needed > MAX_HEADER_BYTES {
+            return Err(ParquetError::LongHeader { needed, max: MAX_HEADER_BYTES });
         }
-        self.at += n as usize; // at most what is left
+        if needed > bytes {
+            return Err(ParquetError::Truncated { bytes, needed });
+        }
+        self.at = needed as usize; // within the bytes
         Ok(())
     }
 
@@ -204,6 +216,7 @@ impl Reader<'_> {
             thrift::BYTE => self.skip_bytes(1),
             thrift::I16 | thrift::I32 | thrift::I64 => self.varint().map(|_| ()),
             thrift::DOUBLE => self.skip_bytes(8),
+            thrift::UUID => self.skip_bytes(16),
             thrift::BINARY => {
                 let length = self.varint()?;
                 self.skip_bytes(length)
@@ -250,8 +263,11 @@ impl Reader<'_> {
     fn first_of_union(&mut self, what: &'static str) -> Result<(), ParquetError> {
         let (mut last, mut first) = (0, false);
         while let Some((id, kind)) = self.field(last)? {
-            if id != 1 || kind != thrift::STRUCT {
+            if id != 1 {
                 return Err(ParquetError::Unknown { what, id });
+            }
+            if kind != thrift::STRUCT {
+                return Err(ParquetError::Header { at: self.at as u64 });
             }
             self.skip(kind, MAX_DEPTH)?;
             (last, first) = (id, true);
@@ -285,7 +301,9 @@ impl Reader<'_> {
 
 /// A value of a Parquet column, hashed as the format wants: XXH64 with seed 0 of its PLAIN encoding.
 ///
-/// Booleans have no filter in Parquet. An `INT96` is a [`Value::Fixed`] of its 12 bytes, a decimal one of its stored type.
+/// Booleans have no filter in Parquet. An `INT96` is a [`Value::Fixed`] of its 12 bytes, a decimal a value of its stored
+/// type. A decimal in a `BYTE_ARRAY` should be as short as it can be (`LogicalTypes.md`); where a writer may have padded
+/// it, other bytes stand for the same number, and a filter can't say that it is absent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'v> {
@@ -305,6 +323,8 @@ pub enum Value<'v> {
     U32(u32),
     /// Stored as `INT64`, by its bits.
     U64(u64),
+    /// `FLOAT16`, by its bits: a `FIXED_LEN_BYTE_ARRAY` of 2 bytes.
+    F16(u16),
     /// `FLOAT`.
     F32(f32),
     /// `DOUBLE`.
@@ -316,7 +336,7 @@ pub enum Value<'v> {
 }
 
 impl Value<'_> {
-    /// The digest to insert.
+    /// The digest to insert; not always one to ask for, which [`Value::query`] gives.
     pub fn digest(self) -> Digest {
         let hasher = Xxh64::default();
         match self {
@@ -328,6 +348,7 @@ impl Value<'_> {
             Self::U16(x) => hasher.digest(&i32::from(x)),
             Self::U32(x) => hasher.digest(&x),
             Self::U64(x) => hasher.digest(&x),
+            Self::F16(x) => hasher.digest(&x),
             Self::F32(x) => hasher.digest(&x.to_bits()),
             Self::F64(x) => hasher.digest(&x.to_bits()),
             Self::Bytes(x) | Self::Fixed(x) => hasher.digest(x),
@@ -338,6 +359,7 @@ impl Value<'_> {
     /// say that it is absent: zeros (0.0 = −0.0) and NaN.
     pub fn query(self) -> Option<Digest> {
         let ambiguous = match self {
+            Self::F16(x) => x & 0x7fff == 0 || x & 0x7fff > 0x7c00, // beyond infinity: NaN
             Self::F32(x) => x == 0.0 || x.is_nan(),
             Self::F64(x) => x == 0.0 || x.is_nan(),
             _ => false,
@@ -348,5 +370,10 @@ impl Value<'_> {
     /// May a filter of Parquet hold a value that equals this one?
     pub fn may_be_in<S: Store<Unit = [u8; 32]>>(self, filter: &Filter<SplitBlock, S, Xxh64>) -> bool {
         self.query().is_none_or(|digest| filter.contains_digest(digest))
+    }
+
+    /// May the filter that begins here, in bytes of Parquet, hold a value that equals this one? As [`probe`].
+    pub fn may_be_at(self, bytes: &[u8]) -> bool {
+        self.query().is_none_or(|digest| probe(bytes, digest))
     }
 }
