@@ -667,6 +667,45 @@ impl fmt::Display for ParquetError {
 
 impl core::error::Error for ParquetError {}
 
+/// Why memory can't be shared out over the levels of a tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// There are too many levels.
+    TooManyLevels {
+        /// Levels that were given.
+        levels: usize,
+        /// The most there may be.
+        max: usize,
+    },
+    /// The model itself is out of range.
+    Sizing(SizingError),
+}
+
+impl fmt::Display for BudgetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyLevels { levels, max } => write!(f, "{levels} levels are more than {max}"),
+            Self::Sizing(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BudgetError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Sizing(e) => Some(e),
+            Self::TooManyLevels { .. } => None,
+        }
+    }
+}
+
+impl From<SizingError> for BudgetError {
+    fn from(e: SizingError) -> Self {
+        Self::Sizing(e)
+    }
+}
+
 /// Why nothing can be said about what a filter earns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -51,6 +51,11 @@ pub fn geometry(distinct: u64, fpr: f64) -> Result<Geometry, SizingError> {
     let geometry = SplitBlock::MODEL.size_for_fpr(distinct, fpr)?;
     let max_bits = MAX_BLOCKS * BLOCK_BYTES * 8;
     if geometry.bits > max_bits {
+        // Sizes are rounded up to multiples of 8 blocks, which the largest is not.
+        let largest = Geometry { bits: max_bits, k: 8 };
+        if SplitBlock::MODEL.fpr(distinct, largest) <= fpr {
+            return Ok(largest);
+        }
         return Err(SizingError::TooManyBits { bits: geometry.bits.into(), max_bits });
     }
     Ok(geometry)

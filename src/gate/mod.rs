@@ -14,8 +14,9 @@ mod economics;
 mod partitioned;
 mod segment;
 mod segments;
+mod steps;
 
-pub use budget::{BudgetPlan, LevelBudget, LevelKeys, share_budget};
+pub use budget::{BudgetPlan, LevelPlan, TreeLevel, share_budget};
 pub use counters::{Count, Counted, CounterSnapshot, Counters};
 pub use economics::{BestSize, Economics};
 pub use partitioned::{PartitionIndex, PartitionedBuilder, PartitionedBytes};
