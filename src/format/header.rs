@@ -6,6 +6,7 @@ use crate::{
     hash::{AnyHasher, Blake2b, HasherId, KeyHasher, PreHashed, PreHashedTrusted, Unkeyed, Xxh3, Xxh64},
     sizing::Geometry,
 };
+use core::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The first four bytes of every frame: not ASCII, so that no text file begins so.
@@ -114,24 +115,22 @@ impl Header {
     /// # Errors
     /// When they are no header of a version that this crate knows, or its fields contradict each other.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, FormatError> {
-        let u16_at = |at: core::ops::Range<usize>| u16::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
-        let u32_at = |at: core::ops::Range<usize>| u32::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
-        let u64_at = |at: core::ops::Range<usize>| u64::from_le_bytes(core::array::from_fn(|i| bytes[at.start + i]));
+        let u64_at = |at| u64::from_le_bytes(field(bytes, at));
 
         if bytes[at::MAGIC] != MAGIC {
-            return Err(FormatError::Magic { found: core::array::from_fn(|i| bytes[i]) });
+            return Err(FormatError::Magic { found: field(bytes, at::MAGIC) });
         }
         // Before the checksum: a newer version may have another.
-        let version = u16_at(at::VERSION);
+        let version = u16::from_le_bytes(field(bytes, at::VERSION));
         if version == 0 || version > VERSION {
             return Err(FormatError::Version { found: version, newest: VERSION });
         }
-        let (stored, computed) = (u32_at(at::CHECKSUM), checksum(bytes));
+        let (stored, computed) = (u32::from_le_bytes(field(bytes, at::CHECKSUM)), checksum(bytes));
         if stored != computed {
             return Err(FormatError::HeaderChecksum { stored, computed });
         }
         // From here on only somebody who computed a checksum can have written what is refused.
-        let flags = u16_at(at::FLAGS);
+        let flags = u16::from_le_bytes(field(bytes, at::FLAGS));
         if flags != 0 || bytes[at::RESERVED] != 0 {
             return Err(FormatError::Flags { flags, reserved: bytes[at::RESERVED] });
         }
@@ -163,6 +162,15 @@ impl Header {
             Some(bytes) => Err(FormatError::Trailing { bytes }),
         }
     }
+}
+
+/// The bytes of a field, which are `N`. Inlined with the field's place known, it is one load; `array::from_fn` was a call
+/// for each byte.
+#[inline(always)]
+fn field<const N: usize>(bytes: &[u8; HEADER_BYTES], at: Range<usize>) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&bytes[at]);
+    field
 }
 
 /// The low half of XXH3 of the header, its own four bytes taken for zero.

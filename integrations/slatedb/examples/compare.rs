@@ -48,14 +48,14 @@ fn encoded(filter: &Arc<dyn Filter>) -> Vec<u8> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), slatedb::Error> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let own: Arc<dyn FilterPolicy> = Arc::new(BloomFilterPolicy::new(10));
     // Equal memory: the bits that the engine's filter has, less the header of ours.
     let bits = (encoded(&filter(&own)).len() as f64 - 64.0) * 8.0 / KEYS as f64;
     let mut policies = vec![("SlateDB's own".to_owned(), own)];
     for layout in [LayoutKind::Classic, LayoutKind::Blocked, LayoutKind::SplitLine, LayoutKind::SplitBlock] {
         let policy = SegmentPolicy::new(layout, Xxh3::default()).bits_per_key(bits);
-        policies.push((format!("bloomline {layout}"), Arc::new(BloomlinePolicy::new(policy))));
+        policies.push((format!("bloomline {layout}"), Arc::new(BloomlinePolicy::new(policy)?)));
     }
     let mut databases = Vec::new();
     for (_, policy) in &policies {

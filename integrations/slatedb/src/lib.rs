@@ -6,10 +6,11 @@
 //! use slatedb::{Db, object_store::memory::InMemory};
 //! use std::sync::Arc;
 //!
-//! # tokio::runtime::Runtime::new()?.block_on(async {
 //! let filters = SegmentPolicy::new(LayoutKind::Blocked, Xxh3::default()).bits_per_key(10.0);
+//! let policy = Arc::new(BloomlinePolicy::new(filters)?);
+//! # tokio::runtime::Runtime::new()?.block_on(async {
 //! let db = Db::builder("db", Arc::new(InMemory::new()))
-//!     .with_filter_policies(vec![Arc::new(BloomlinePolicy::new(filters))])
+//!     .with_filter_policies(vec![policy])
 //!     .build()
 //!     .await?;
 //! db.put(b"key", b"value").await?;
@@ -23,7 +24,9 @@
 
 use bloomline::{
     Contains,
+    error::BuildError,
     gate::{SegmentFilter, SegmentFilterBuilder, SegmentPolicy},
+    hash::KeyHasher,
 };
 use bytes::{BufMut, Bytes};
 use slatedb::{Filter, FilterBuilder, FilterPolicy, FilterQuery, FilterTarget, RowEntry};
@@ -43,8 +46,16 @@ pub struct BloomlinePolicy {
 
 impl BloomlinePolicy {
     /// Filters of this policy.
-    pub fn new(policy: SegmentPolicy) -> Self {
-        Self { name: policy.name(), policy: Arc::new(policy) }
+    ///
+    /// # Errors
+    /// When the policy's hasher takes hashes instead of keys, or there is no filter of the policy's size: the engine
+    /// could not be told later.
+    pub fn new(policy: SegmentPolicy) -> Result<Self, BuildError> {
+        if policy.digest(b"").is_none() {
+            return Err(BuildError::NoKeys { hasher: policy.hasher().id() });
+        }
+        policy.plan(1)?;
+        Ok(Self { name: policy.name(), policy: Arc::new(policy) })
     }
 }
 

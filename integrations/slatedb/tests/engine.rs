@@ -1,6 +1,11 @@
 //! SlateDB with bloomline's filters: what is found, what is cut, and what damage does.
 
-use bloomline::{LayoutKind, gate::SegmentPolicy, hash::Xxh3};
+use bloomline::{
+    LayoutKind,
+    error::BuildError,
+    gate::SegmentPolicy,
+    hash::{PreHashed, Xxh3},
+};
 use bloomline_slatedb::BloomlinePolicy;
 use bytes::{BufMut, Bytes};
 use slatedb::{
@@ -76,8 +81,21 @@ impl Filter for CountingFilter {
     }
 }
 
-fn policy(layout: LayoutKind, seed: u64) -> SegmentPolicy {
+fn segments(layout: LayoutKind, seed: u64) -> SegmentPolicy {
     SegmentPolicy::new(layout, Xxh3::with_seed(seed)).bits_per_key(10.0)
+}
+
+fn policy(layout: LayoutKind, seed: u64) -> BloomlinePolicy {
+    BloomlinePolicy::new(segments(layout, seed)).expect("a policy of keys")
+}
+
+/// What could never make a filter is refused before a database is opened with it.
+#[test]
+fn impossible_policies_are_refused() {
+    let of_hashes = BloomlinePolicy::new(SegmentPolicy::new(LayoutKind::Word, PreHashed).bits_per_key(10.0));
+    assert!(matches!(of_hashes, Err(BuildError::NoKeys { .. })));
+    let of_no_size = BloomlinePolicy::new(SegmentPolicy::new(LayoutKind::Word, Xxh3::default()).fpr(0.0));
+    assert!(matches!(of_no_size, Err(BuildError::Sizing(_))));
 }
 
 async fn open(store: &Arc<dyn ObjectStore>, policy: Arc<dyn FilterPolicy>) -> Db {
@@ -104,7 +122,7 @@ async fn found(db: &Db, i: u64) -> bool {
 
 async fn all_found_and_odd_ones_cut(store: Arc<dyn ObjectStore>, layout: LayoutKind) {
     let asked = Arc::new(Asked::default());
-    let counting = || Arc::new(Counting(BloomlinePolicy::new(policy(layout, 1)), asked.clone()));
+    let counting = || Arc::new(Counting(policy(layout, 1), asked.clone()));
     write(&store, counting()).await;
 
     let db = open(&store, counting()).await;
@@ -122,7 +140,7 @@ async fn all_found_and_odd_ones_cut(store: Arc<dyn ObjectStore>, layout: LayoutK
     let (probes, passed) = (asked.probes.load(Relaxed) as f64, asked.passed.load(Relaxed) as f64);
     // The last one lies beyond the table's last key, and no filter is asked.
     assert!(probes >= (KEYS - 1) as f64);
-    let expected = policy(layout, 1).plan(KEYS).expect("a size").fpr;
+    let expected = segments(layout, 1).plan(KEYS).expect("a size").fpr;
     // The luck of the queries, and as much again for that of the one filter.
     let sigma = (2.0 * expected * (1.0 - expected) / probes).sqrt();
     let rate = passed / probes;
@@ -148,10 +166,10 @@ async fn on_disk() {
 #[tokio::test]
 async fn under_another_policy() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-    write(&store, Arc::new(BloomlinePolicy::new(policy(LayoutKind::Blocked, 1)))).await;
+    write(&store, Arc::new(policy(LayoutKind::Blocked, 1))).await;
     let others: [Arc<dyn FilterPolicy>; 3] = [
-        Arc::new(BloomlinePolicy::new(policy(LayoutKind::Blocked, 2))),
-        Arc::new(BloomlinePolicy::new(policy(LayoutKind::Word, 1))),
+        Arc::new(policy(LayoutKind::Blocked, 2)),
+        Arc::new(policy(LayoutKind::Word, 1)),
         Arc::new(BloomFilterPolicy::new(10)),
     ];
     for other in others {
@@ -190,12 +208,12 @@ async fn damage_is_never_a_missing_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let store =
         || -> Arc<dyn ObjectStore> { Arc::new(LocalFileSystem::new_with_prefix(folder.path()).expect("a store")) };
-    let ours = || Arc::new(BloomlinePolicy::new(policy(LayoutKind::Blocked, 1)));
+    let ours = || Arc::new(policy(LayoutKind::Blocked, 1));
     write(&store(), ours()).await;
     // The magic of a full frame, version and flags, layout and hasher.
     let (path, at) = file_with(folder.path(), &[0x89, b'B', b'L', b'M', 1, 0, 0, 0, 3, 1]);
     let whole = std::fs::read(&path).expect("the table");
-    let frame = policy(LayoutKind::Blocked, 1).plan(KEYS).expect("a size").bytes as usize;
+    let frame = segments(LayoutKind::Blocked, 1).plan(KEYS).expect("a size").bytes as usize;
     // The header's magic, its checksum, its k; and half of the set bits of the payload cleared.
     let damages: [&dyn Fn(&mut [u8]); 4] =
         [&|filter| filter[0] ^= 1, &|filter| filter[12] ^= 0x80, &|filter| filter[10] = 1, &|filter| {
@@ -225,7 +243,7 @@ async fn damage_is_never_a_missing_key() {
 /// What the engine's checksum can't know: bytes that it vouches for and that are no filter. `decode` answers "maybe".
 #[test]
 fn bytes_that_are_no_filter_answer_maybe() {
-    let ours = BloomlinePolicy::new(policy(LayoutKind::Blocked, 1));
+    let ours = policy(LayoutKind::Blocked, 1);
     let mut builder = ours.builder();
     builder.add_entry(&RowEntry {
         key: Bytes::from_static(b"there"),
@@ -248,11 +266,11 @@ fn bytes_that_are_no_filter_answer_maybe() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert!(ours.decode(&damaged).might_match(&query("not there")), "bit {bit} of the header");
     }
-    let other = BloomlinePolicy::new(policy(LayoutKind::Blocked, 2));
+    let other = policy(LayoutKind::Blocked, 2);
     assert!(other.decode(&bytes).might_match(&query("not there")), "another seed");
     assert_ne!(other.name(), ours.name());
     // Large ones, verified as an engine without a checksum would have to.
-    assert!(policy(LayoutKind::Blocked, 1).verify(&bytes).is_ok());
+    assert!(segments(LayoutKind::Blocked, 1).verify(&bytes).is_ok());
     *bytes.last_mut().expect("bits") ^= 0x10;
-    assert!(policy(LayoutKind::Blocked, 1).verify(&bytes).is_err());
+    assert!(segments(LayoutKind::Blocked, 1).verify(&bytes).is_err());
 }

@@ -68,19 +68,23 @@ async fn main() -> Outcome<()> {
     let leveldb = Options::default().filter_policy.ok_or("no default filter")?;
     // The engine's filters of 10 bits a key cut a table into partitions of 13,108 keys or a few more, with a frame of one
     // byte each; bloomline's, frame and all, get no more bytes.
-    let at = |layout, bits| SegmentPolicy::new(layout, Xxh3::default()).bits_per_key(bits);
-    let bloomline = |segments| BloomlinePolicy::new(segments);
-    let frame = 64.0 * 8.0 / 13_108.0;
+    let at = |layout, frame: u32| {
+        SegmentPolicy::new(layout, Xxh3::default()).bits_per_key(10.0 - f64::from(8 * frame) / 13_108.0)
+    };
+    let full = |layout| BloomlinePolicy::new(at(layout, 64));
+    let compact = |layout| BloomlinePolicy::new(at(layout, 6).compact());
     let mut rows = vec![
         Row::new("no filter", None, &absent).await?,
         Row::new("the engine's Bloom filter", Some(leveldb), &absent).await?,
         Row::new("the engine's `RibbonFilter`", Some(Arc::new(RibbonFilter::new(10))), &absent).await?,
     ];
     for (name, policy) in [
-        ("bloomline, classic", bloomline(at(LayoutKind::Classic, 10.0 - frame))?),
-        ("bloomline, blocked", bloomline(at(LayoutKind::Blocked, 10.0 - frame))?),
-        ("bloomline, split-block", bloomline(at(LayoutKind::SplitBlock, 10.0 - frame))?),
-        ("bloomline, blocked, verifying", bloomline(at(LayoutKind::Blocked, 10.0 - frame))?.verifying()),
+        ("classic, compact frame", compact(LayoutKind::Classic)?),
+        ("classic, full frame", full(LayoutKind::Classic)?),
+        ("blocked, compact frame", compact(LayoutKind::Blocked)?),
+        ("blocked, full frame", full(LayoutKind::Blocked)?),
+        ("split-block, compact frame", compact(LayoutKind::SplitBlock)?),
+        ("blocked, full frame, verifying", full(LayoutKind::Blocked)?.verifying()),
     ] {
         rows.push(Row::new(name, Some(Arc::new(policy)), &absent).await?);
     }

@@ -10,7 +10,7 @@ use surrealkv::TreeBuilder;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
-    let filters = SegmentPolicy::new(LayoutKind::Blocked, Xxh3::default()).bits_per_key(10.0);
+    let filters = SegmentPolicy::new(LayoutKind::Blocked, Xxh3::default()).bits_per_key(10.0).compact();
     let policy = Arc::new(BloomlinePolicy::new(filters)?);
     let open = || TreeBuilder::new().with_path(dir.path().into()).with_filter_policy(Some(policy.clone())).build();
 
