@@ -22,12 +22,13 @@ impl Line {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for [u8; 8] {}
+    impl Sealed for [u8; 16] {}
     impl Sealed for [u8; 32] {}
     impl Sealed for [u8; 64] {}
 }
 
-/// What one step of a digest addresses: 8 bytes (`word`, and the scattered layouts), 32 bytes (`split-block`) or 64
-/// bytes (`blocked`, `split-line`).
+/// What one step of a digest addresses: 8 bytes (`word`, and the scattered layouts), 16 bytes (`blocked-128`), 32 bytes
+/// (`split-block`) or 64 bytes (`blocked`, `split-line`).
 ///
 /// A unit is an array of bytes with alignment 1, little-endian by definition, so that a filter can be read where it
 /// lies in somebody else's buffer. Alignment is a property of owned memory, not of the type.
@@ -72,4 +73,4 @@ macro_rules! unit {
         }
     )* };
 }
-unit!(8 32 64);
+unit!(8 16 32 64);

@@ -102,7 +102,7 @@ pub mod sizing;
 
 pub use dispatch::{BulkOptions, Kernel, Level, LoadLoop};
 pub use filters::{
-    AnyFilter, Blocked, Builder, Classic, Contains, Design, Filter, FilterView, LayoutKind, NegativeGate, Partitioned,
+    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, Design, Filter, FilterView, LayoutKind, NegativeGate, Partitioned,
     SharedFilter, SplitBlock, SplitLine, Word,
 };
 pub use hash::Digest;

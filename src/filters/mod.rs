@@ -6,6 +6,7 @@
 
 mod any;
 mod blocked;
+mod blocked_128;
 mod builder;
 mod classic;
 mod filter;
@@ -18,6 +19,7 @@ mod word;
 
 pub use any::AnyFilter;
 pub use blocked::Blocked;
+pub use blocked_128::Blocked128;
 pub use builder::Builder;
 pub(crate) use builder::default_cap;
 pub use classic::Classic;
@@ -42,7 +44,7 @@ pub(crate) const MULTIPLIERS: [u64; 3] = [0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe9
 ///
 /// ```
 /// macro_rules! count { ($($name:ident $Layout:ident = $tag:literal $printed:literal,)*) => { [$(stringify!($name)),*].len() } }
-/// assert_eq!(bloomline::for_each_layout!(count), 6);
+/// assert_eq!(bloomline::for_each_layout!(count), 7);
 /// ```
 #[macro_export]
 macro_rules! for_each_layout {
@@ -55,6 +57,7 @@ macro_rules! for_each_layout {
             split_block SplitBlock = 4 "split-block",
             split_line SplitLine = 5 "split-line",
             word Word = 6 "word",
+            blocked_128 Blocked128 = 7 "blocked-128",
         }
     };
 }

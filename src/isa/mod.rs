@@ -41,6 +41,9 @@ pub(crate) const NINE: [u8; 6] = [55, 46, 37, 23, 14, 5];
 /// Bit at which each of the eight 6-bit windows of a product starts.
 pub(crate) const SIX: [u8; 8] = [16, 22, 28, 34, 40, 46, 52, 58];
 
+/// Bit at which each of the eight 7-bit windows of a product starts: four in each half, none across the middle.
+pub(crate) const SEVEN: [u8; 8] = [57, 50, 43, 36, 25, 18, 11, 4];
+
 /// What a kernel asks of an instruction set.
 ///
 /// # Safety

@@ -42,6 +42,10 @@ pub(crate) fn positions(kind: LayoutKind, g: Geometry, Digest(h): Digest) -> Vec
             .map(|lane| block(512) + 64 * lane + (h.wrapping_mul(MULTIPLIERS[0]) >> (16 + 6 * lane)) % 64)
             .collect(),
         LayoutKind::Word => (0..k).map(|j| block(64) + (h.wrapping_mul(MULTIPLIERS[0]) >> (16 + 6 * j)) % 64).collect(),
+        LayoutKind::Blocked128 => [57, 50, 43, 36, 25, 18, 11, 4][..g.k as usize]
+            .iter()
+            .map(|start| block(128) + (h.wrapping_mul(MULTIPLIERS[0]) >> start) % 128)
+            .collect(),
         _ => panic!("write the definition of {kind} here"),
     }
 }

@@ -178,6 +178,7 @@ fn fixed_k(kind: LayoutKind) -> u32 {
     match kind {
         LayoutKind::Word => 4,
         LayoutKind::Blocked => 6,
+        LayoutKind::Blocked128 => 5,
         LayoutKind::Classic | LayoutKind::Partitioned => 7,
         _ => kind.model().max_k(),
     }
