@@ -46,6 +46,8 @@ pub trait Unit: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     fn word(&self, i: usize) -> u64;
     /// Sets bits of word `i`; true when any was not set before.
     fn or_word(&mut self, i: usize, mask: u64) -> bool;
+    /// Replaces word `i`.
+    fn set_word(&mut self, i: usize, word: u64);
     /// The atomic word `i`, in little-endian byte order whatever the machine.
     fn atomic_word(cell: &Self::Atomic, i: usize) -> &AtomicU64;
 }
@@ -65,6 +67,10 @@ macro_rules! unit {
                 let old = u64::from_le_bytes(*word);
                 *word = (old | mask).to_le_bytes();
                 old & mask != mask
+            }
+            #[inline(always)]
+            fn set_word(&mut self, i: usize, word: u64) {
+                self.as_chunks_mut::<8>().0[i] = word.to_le_bytes();
             }
             #[inline(always)]
             fn atomic_word(cell: &Self::Atomic, i: usize) -> &AtomicU64 {

@@ -229,6 +229,18 @@ impl From<AllocError> for WriteError {
     }
 }
 
+/// The key is not in the filter: nothing was removed, and nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPresent;
+
+impl fmt::Display for NotPresent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the key is not in the filter, so it can't be removed")
+    }
+}
+
+impl core::error::Error for NotPresent {}
+
 /// The field in which two filters differ that can't be combined. The receiver is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use crate::{
     block::Unit,
-    filters::LayoutKind,
+    filters::{FilterKind, LayoutKind},
     hash::Digest,
     isa::Isa,
     mem::{Memory, Shape, Slab, Units, UnitsMut},
@@ -85,4 +85,39 @@ pub trait Walk<L: Layout> {
     fn items_per_key(k: u32) -> usize;
     /// Inserts the items of one region.
     fn insert_items<I: Isa>(isa: I, region: &mut Slab<'_, L::Unit>, items: &[u64]);
+}
+
+/// A bit layout that has a counting variant: the same positions, a 4-bit counter in the place of each bit.
+pub trait CounterLayout: Layout {
+    /// The name of the counting variant.
+    const COUNTING: FilterKind;
+    #[doc(hidden)]
+    type CounterWalk: CounterWalk<Self>;
+}
+
+/// Units of the counters of a layout.
+pub type CounterUnit<L> = <<L as CounterLayout>::CounterWalk as CounterWalk<L>>::Counters;
+
+/// How the keys of a layout reach their counters. Implemented in `dispatch`.
+#[doc(hidden)]
+pub trait CounterWalk<L: Layout> {
+    /// Whether prefetching pays in L3 already, not only beyond.
+    const PREFETCH_IN_L3: bool;
+    /// Units of counters, as many as there are units of bits or a power of two times that.
+    type Counters: Unit;
+    /// Are all counters of `digest` above 0?
+    fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, Self::Counters>, digest: Digest) -> bool;
+    /// As [`Walk::contains_batch`].
+    fn contains_batch<I: Isa, M: Memory, const PREFETCH: bool>(
+        isa: I,
+        units: &Units<'_, M, Self::Counters>,
+        digests: &[Digest],
+        out: &mut [u64],
+    );
+    /// Asks for all counters of `digest`.
+    fn prefetch<M: Memory>(units: &Units<'_, M, Self::Counters>, digest: Digest);
+    /// Raises each; true when any was not stuck.
+    fn insert<I: Isa, M: Memory>(isa: I, units: &mut UnitsMut<'_, M, Self::Counters>, digest: Digest) -> bool;
+    /// Lowers each; false, and none is changed, when any is 0.
+    fn remove<I: Isa, M: Memory>(isa: I, units: &mut UnitsMut<'_, M, Self::Counters>, digest: Digest) -> bool;
 }

@@ -98,15 +98,17 @@ mod layout;
 #[cfg(feature = "std")]
 pub mod machine;
 pub mod mem;
+mod nibbles;
 pub mod sizing;
 
 pub use dispatch::{BulkOptions, Kernel, Level, LoadLoop};
 pub use filters::{
-    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, Design, Filter, FilterView, LayoutKind, NegativeGate, Partitioned,
-    SharedFilter, SplitBlock, SplitLine, Word,
+    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView, Design,
+    Filter, FilterKind, FilterView, LayoutKind, NegativeGate, Partitioned, PlainCountingBloom, SharedFilter,
+    SplitBlock, SplitLine, Word,
 };
 pub use hash::Digest;
-pub use layout::Layout;
+pub use layout::{CounterLayout, CounterUnit, Layout};
 
 /// The examples of README.md are tests.
 #[cfg(doctest)]

@@ -1,6 +1,7 @@
 //! Which instruction set answers: detected once, remembered by the filter as a pointer to a table of kernels.
 
 mod bulk;
+mod counting;
 mod level;
 mod limit;
 mod pipeline;
@@ -8,8 +9,9 @@ mod table;
 
 pub use bulk::BulkOptions;
 pub(crate) use bulk::insert_bulk;
+pub(crate) use counting::{ByCounter, ByCounterLine};
 pub use level::Level;
 pub use limit::LoadLoop;
 pub(crate) use pipeline::{ByProbe, ByUnit};
 pub use table::Kernel;
-pub(crate) use table::{Kernels, with_kernel};
+pub(crate) use table::{CounterKernels, Kernels, with_kernel};

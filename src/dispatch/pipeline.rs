@@ -15,6 +15,7 @@
 //! survivors is prefetched when the filter is in DRAM.
 
 use crate::{
+    block::Unit,
     hash::{Digest, Probes, next_probe},
     isa::{Isa, through_memory},
     layout::{Layout, UnitLayout, Walk},
@@ -30,12 +31,34 @@ const PREFETCH_LAG: usize = 4;
 #[derive(Debug)]
 pub enum ByUnit {}
 
+/// The lookups of a key in its unit, as [`UnitLayout`] has them.
+pub(super) trait Lookup<U: Unit> {
+    fn contains<I: Isa, M: Memory>(isa: I, cell: &M::Cell<U>, digest: Digest, k: u32) -> bool;
+    fn contains_eight<I: Isa, M: Memory>(isa: I, cells: &[&M::Cell<U>; 8], digests: &[Digest; 8], k: u32) -> u64;
+    fn want(k: u32) -> u8;
+}
+
+impl<L: UnitLayout> Lookup<L::Unit> for L {
+    #[inline(always)]
+    fn contains<I: Isa, M: Memory>(isa: I, cell: &M::Cell<L::Unit>, digest: Digest, k: u32) -> bool {
+        <L as UnitLayout>::contains::<I, M>(isa, cell, digest, k)
+    }
+    #[inline(always)]
+    fn contains_eight<I: Isa, M: Memory>(isa: I, cells: &[&M::Cell<L::Unit>; 8], digests: &[Digest; 8], k: u32) -> u64 {
+        <L as UnitLayout>::contains_eight::<I, M>(isa, cells, digests, k)
+    }
+    #[inline(always)]
+    fn want(k: u32) -> u8 {
+        <L as UnitLayout>::want(k)
+    }
+}
+
 impl ByUnit {
     /// Eight keys: byte j has all bits of `L::want` when key j may be present; where [`Isa::BITS`], bit j is set.
     #[inline(always)]
-    fn eight<L: UnitLayout, I: Isa, M: Memory>(
+    fn eight<L: Lookup<U>, U: Unit, I: Isa, M: Memory>(
         isa: I,
-        cells: &[&M::Cell<L::Unit>; 8],
+        cells: &[&M::Cell<U>; 8],
         digests: &[Digest; 8],
         k: u32,
     ) -> u64 {
@@ -49,10 +72,25 @@ impl ByUnit {
         u64::from_le_bytes(bytes)
     }
 
+    /// As [`Walk::contains_batch`].
     #[inline(always)]
-    fn batch<L: UnitLayout, I: Isa, M: Memory, const LAG: usize, const PREFETCH: bool>(
+    pub(super) fn lookup_batch<L: Lookup<U>, U: Unit, I: Isa, M: Memory, const PREFETCH: bool>(
         isa: I,
-        units: &Units<'_, M, L::Unit>,
+        units: &Units<'_, M, U>,
+        digests: &[Digest],
+        out: &mut [u64],
+    ) {
+        if PREFETCH {
+            Self::batch::<L, U, I, M, PREFETCH_LAG, true>(isa, units, digests, out);
+        } else {
+            Self::batch::<L, U, I, M, LAG, false>(isa, units, digests, out);
+        }
+    }
+
+    #[inline(always)]
+    fn batch<L: Lookup<U>, U: Unit, I: Isa, M: Memory, const LAG: usize, const PREFETCH: bool>(
+        isa: I,
+        units: &Units<'_, M, U>,
         digests: &[Digest],
         out: &mut [u64],
     ) {
@@ -60,7 +98,7 @@ impl ByUnit {
         let want = L::want(k);
         let (groups, rest) = digests.as_chunks::<8>();
         let mut buffer = [[0; 8]; LAG];
-        let mut ring = Ring::<'_, '_, M, L::Unit, LAG>::new(*units, &mut buffer);
+        let mut ring = Ring::<'_, '_, M, U, LAG>::new(*units, &mut buffer);
         for (g, group) in groups.iter().enumerate().take(LAG) {
             ring.choose::<I, PREFETCH>(isa, g, group);
         }
@@ -72,7 +110,7 @@ impl ByUnit {
             for (g, lane) in lanes.iter_mut().enumerate() {
                 let i = 8 * w + g;
                 let cells = ring.chosen(i);
-                let eight = Self::eight::<L, I, M>(isa, &cells, &groups[i], k);
+                let eight = Self::eight::<L, U, I, M>(isa, &cells, &groups[i], k);
                 if I::BITS {
                     hits |= eight << (8 * g);
                 } else {
@@ -89,7 +127,7 @@ impl ByUnit {
             for (g, group) in window.iter().enumerate() {
                 let i = 8 * w + g;
                 let cells = ring.chosen(i);
-                lanes[g] = Self::eight::<L, I, M>(isa, &cells, group, k);
+                lanes[g] = Self::eight::<L, U, I, M>(isa, &cells, group, k);
                 hits |= lanes[g] << (8 * g);
                 if let Some(next) = groups.get(i + LAG) {
                     ring.choose::<I, PREFETCH>(isa, i, next);
@@ -117,7 +155,7 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
 
     #[inline(always)]
     fn contains<I: Isa, M: Memory>(isa: I, units: &Units<'_, M, L::Unit>, digest: Digest) -> bool {
-        L::contains::<I, M>(isa, units.pick(digest), digest, units.shape().k)
+        <L as UnitLayout>::contains::<I, M>(isa, units.pick(digest), digest, units.shape().k)
     }
 
     #[inline(always)]
@@ -132,11 +170,7 @@ impl<L: UnitLayout> Walk<L> for ByUnit {
         digests: &[Digest],
         out: &mut [u64],
     ) {
-        if PREFETCH {
-            Self::batch::<L, I, M, PREFETCH_LAG, true>(isa, units, digests, out);
-        } else {
-            Self::batch::<L, I, M, LAG, false>(isa, units, digests, out);
-        }
+        Self::lookup_batch::<L, L::Unit, I, M, PREFETCH>(isa, units, digests, out);
     }
 
     #[inline(always)]
@@ -226,14 +260,32 @@ const FILTERS_AHEAD: usize = 24;
 pub enum ByProbe {}
 
 /// Keys that go through the probes together.
-const WINDOW: usize = 512;
+pub(super) const WINDOW: usize = 512;
 
 /// Keys of a window that passed every probe so far, with room for one more group to be written beyond them.
-struct Survivors {
+pub(super) struct Survivors {
     /// Hash of the next probe.
     hash: [u64; WINDOW + 8],
     /// Place in the window.
     key: [u64; WINDOW + 8],
+}
+
+impl Survivors {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self { hash: [0; WINDOW + 8], key: [0; WINDOW + 8] }
+    }
+
+    /// Bit i of `out`: is key i among those that are left? `out` has a word for every 64 keys of the window.
+    #[inline(always)]
+    pub(super) fn mark(&self, alive: usize, out: &mut [u64]) {
+        out.fill(0);
+        for &key in self.key.iter().take(alive) {
+            if let Some(word) = out.get_mut((key / 64) as usize) {
+                *word |= 1 << (key % 64);
+            }
+        }
+    }
 }
 
 /// Writes eight lanes from place `at` on.
@@ -298,29 +350,30 @@ impl ByProbe {
         alive
     }
 
-    /// The same, key by key: survivors are written without a branch, and the next one overwrites those that were none.
+    /// The same, key by key, for whatever a probe asks: survivors are written without a branch, and the next one overwrites those that were none.
     #[inline(always)]
-    fn window_by_one<M: Memory, const PREFETCH: bool>(
-        units: &Units<'_, M, [u8; 8]>,
+    pub(super) fn window_by_one<const PREFETCH: bool>(
+        k: u32,
         digests: &[Digest],
         next: &[Digest],
         state: &mut Survivors,
+        is_set: impl Fn(u32, u64) -> bool,
+        prefetch: impl Fn(u32, u64),
     ) -> usize {
-        let k = units.shape().k;
         let mut alive = 0;
         for (i, &digest) in digests.iter().enumerate() {
             if PREFETCH && let Some(next) = next.get(i) {
-                units.prefetch_bit(0, next.0);
+                prefetch(0, next.0);
             }
             let next = next_probe(digest.0);
             state.hash[alive] = next;
             state.key[alive] = i as u64;
-            alive += units.bit(0, digest.0) as usize;
+            alive += is_set(0, digest.0) as usize;
         }
         for probe in 1..k {
             if PREFETCH {
                 for &hash in &state.hash[..alive] {
-                    units.prefetch_bit(probe, hash);
+                    prefetch(probe, hash);
                 }
             }
             let n = alive;
@@ -330,7 +383,7 @@ impl ByProbe {
                 let next = next_probe(hash);
                 state.hash[alive] = next;
                 state.key[alive] = key;
-                alive += units.bit(probe, hash) as usize;
+                alive += is_set(probe, hash) as usize;
             }
         }
         alive
@@ -373,7 +426,7 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
         digests: &[Digest],
         out: &mut [u64],
     ) {
-        let mut state = Survivors { hash: [0; WINDOW + 8], key: [0; WINDOW + 8] };
+        let mut state = Survivors::new();
         if PREFETCH {
             for digest in digests.iter().take(WINDOW) {
                 units.prefetch_bit(0, digest.0);
@@ -390,7 +443,14 @@ impl<L: Layout<Unit = [u8; 8]>> Walk<L> for ByProbe {
                 Self::window_by_eight::<I, M, PREFETCH>(isa, units, groups, next, &mut state)
             } else {
                 rest = &[];
-                Self::window_by_one::<M, PREFETCH>(units, window, later, &mut state)
+                Self::window_by_one::<PREFETCH>(
+                    units.shape().k,
+                    window,
+                    later,
+                    &mut state,
+                    |probe, hash| units.bit(probe, hash),
+                    |probe, hash| units.prefetch_bit(probe, hash),
+                )
             };
             for &key in state.key.iter().take(alive) {
                 if let Some(word) = out.get_mut((key / 64) as usize) {

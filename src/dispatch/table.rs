@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room")]
 
-use super::{Level, LoadLoop};
+use super::{Level, LoadLoop, counting};
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use crate::isa::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -14,8 +14,9 @@ use crate::isa::{Avx2, Avx512, Avx512Vbmi};
 use crate::{
     hash::Digest,
     isa::{Portable, Scalar},
-    layout::{Layout, Walk},
+    layout::{CounterLayout, CounterUnit, CounterWalk, Layout, Walk},
     mem::{Memory, Partitioner, Plain, Shape, Slab, Units, UnitsMut},
+    nibbles,
 };
 use core::fmt;
 
@@ -102,6 +103,103 @@ impl<L: Layout, M: Memory> Kernels<L, M> {
     }
 }
 
+/// The kernels of one layout's counters over one memory model, compiled for one instruction set.
+///
+/// # Invariants
+/// A table is reachable through [`CounterKernels::of`] alone, which gives the table of an available level.
+pub(crate) struct CounterKernels<L: CounterLayout, M: Memory> {
+    level: Level,
+    contains: unsafe fn(&Units<'_, M, CounterUnit<L>>, Digest) -> bool,
+    contains_batch: unsafe fn(&Units<'_, M, CounterUnit<L>>, &[Digest], &mut [u64], bool),
+    insert: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, Digest) -> bool,
+    insert_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest], bool),
+    remove: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, Digest) -> bool,
+    remove_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest], &mut [u64], bool),
+    add: unsafe fn(&mut [u64; 64], &[u64; 64]),
+    occupied: unsafe fn(&[u64; 64], &mut [u64; 16]),
+    histogram: unsafe fn(&[u64; 64], &mut [u64; 16]),
+}
+
+impl<L: CounterLayout, M: Memory> fmt::Debug for CounterKernels<L, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CounterKernels({} {})", L::COUNTING, self.level)
+    }
+}
+
+impl<L: CounterLayout, M: Memory> CounterKernels<L, M> {
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, units: &Units<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains)(units, digest) }
+    }
+
+    /// `out` has at least a word for every 64 digests.
+    #[inline]
+    pub(crate) fn contains_batch(
+        &self,
+        units: &Units<'_, M, CounterUnit<L>>,
+        digests: &[Digest],
+        out: &mut [u64],
+        prefetch: bool,
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains_batch)(units, digests, out, prefetch) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&self, units: &mut UnitsMut<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert)(units, digest) }
+    }
+
+    #[inline]
+    pub(crate) fn insert_batch(&self, units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest], prefetch: bool) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert_batch)(units, digests, prefetch) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&self, units: &mut UnitsMut<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.remove)(units, digest) }
+    }
+
+    /// `out` has at least a word for every 64 digests.
+    #[inline]
+    pub(crate) fn remove_batch(
+        &self,
+        units: &mut UnitsMut<'_, M, CounterUnit<L>>,
+        digests: &[Digest],
+        out: &mut [u64],
+        prefetch: bool,
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.remove_batch)(units, digests, out, prefetch) }
+    }
+
+    /// Counter by counter the sum, or 15.
+    pub(crate) fn add(&self, into: &mut [u64; 64], from: &[u64; 64]) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.add)(into, from) }
+    }
+
+    /// Bit i of the result: counter i is not 0.
+    pub(crate) fn occupied(&self, words: &[u64; 64], bits: &mut [u64; 16]) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.occupied)(words, bits) }
+    }
+
+    /// Adds to `counts[v]` how many counters are v.
+    pub(crate) fn histogram(&self, words: &[u64; 64], counts: &mut [u64; 16]) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.histogram)(words, counts) }
+    }
+}
+
 /// Stamps out one table for each instruction set, and what chooses among them.
 macro_rules! tables {
     ($( $(#[$cfg:meta])? $level:ident $module:ident [$(#[$feature:meta])?] $token:expr; )*) => {
@@ -176,6 +274,83 @@ macro_rules! tables {
                 pub(super) fn table<L: Layout, M: Memory>() -> &'static Kernels<L, M> {
                     Table::<L, M>::KERNELS
                 }
+                impl<L: CounterLayout, M: Memory> Table<L, M> {
+                    $(#[$feature])?
+                    fn counted(units: &Units<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+                        L::CounterWalk::contains::<_, M>($token, units, digest)
+                    }
+                    $(#[$feature])?
+                    fn counted_batch(
+                        units: &Units<'_, M, CounterUnit<L>>,
+                        digests: &[Digest],
+                        out: &mut [u64],
+                        prefetch: bool,
+                    ) {
+                        if prefetch {
+                            L::CounterWalk::contains_batch::<_, M, true>($token, units, digests, out);
+                        } else {
+                            L::CounterWalk::contains_batch::<_, M, false>($token, units, digests, out);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn raise(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+                        L::CounterWalk::insert::<_, M>($token, units, digest)
+                    }
+                    $(#[$feature])?
+                    fn raise_batch(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest], prefetch: bool) {
+                        if prefetch {
+                            counting::insert_batch::<L, _, M, true>($token, units, digests);
+                        } else {
+                            counting::insert_batch::<L, _, M, false>($token, units, digests);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn lower(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
+                        L::CounterWalk::remove::<_, M>($token, units, digest)
+                    }
+                    $(#[$feature])?
+                    fn lower_batch(
+                        units: &mut UnitsMut<'_, M, CounterUnit<L>>,
+                        digests: &[Digest],
+                        out: &mut [u64],
+                        prefetch: bool,
+                    ) {
+                        if prefetch {
+                            counting::remove_batch::<L, _, M, true>($token, units, digests, out);
+                        } else {
+                            counting::remove_batch::<L, _, M, false>($token, units, digests, out);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn add(into: &mut [u64; 64], from: &[u64; 64]) {
+                        for (into, from) in into.iter_mut().zip(from) {
+                            *into = nibbles::add(*into, *from);
+                        }
+                    }
+                    $(#[$feature])?
+                    fn occupied(words: &[u64; 64], bits: &mut [u64; 16]) {
+                        nibbles::occupied_bits(words, bits)
+                    }
+                    $(#[$feature])?
+                    fn histogram(words: &[u64; 64], counts: &mut [u64; 16]) {
+                        nibbles::histogram(words, counts)
+                    }
+                    const COUNTERS: &'static CounterKernels<L, M> = &CounterKernels {
+                        level: Level::$level,
+                        contains: Self::counted,
+                        contains_batch: Self::counted_batch,
+                        insert: Self::raise,
+                        insert_batch: Self::raise_batch,
+                        remove: Self::lower,
+                        remove_batch: Self::lower_batch,
+                        add: Self::add,
+                        occupied: Self::occupied,
+                        histogram: Self::histogram,
+                    };
+                }
+                pub(super) fn counters<L: CounterLayout, M: Memory>() -> &'static CounterKernels<L, M> {
+                    Table::<L, M>::COUNTERS
+                }
                 $(#[$feature])?
                 pub(super) fn enter<L: Layout, M: Memory, R>(
                     units: Units<'_, M, L::Unit>,
@@ -194,16 +369,31 @@ macro_rules! tables {
             }
         )*
 
+        /// `level`, or the best level below when this machine lacks it, so that no value of `Level` can reach an
+        /// instruction that is not there.
+        fn available(level: Level) -> Level {
+            let level = Level::available().iter().copied().filter(|&below| below <= level).max();
+            level.unwrap_or(Level::Scalar)
+        }
+
         impl<L: Layout, M: Memory> Kernels<L, M> {
-            /// The table of `level`, or of the best level below when this machine lacks it, so that no value of `Level`
-            /// can reach an instruction that is not there.
+            /// The table of `level`, or of the best available one below.
             pub(crate) fn of(level: Level) -> &'static Self {
-                let level = Level::available().iter().copied().filter(|&below| below <= level).max();
-                let level = level.unwrap_or(Level::Scalar);
-                match level {
+                match available(level) {
                     $( $(#[$cfg])? Level::$level => $module::table(), )*
                     #[allow(unreachable_patterns, reason = "the levels of other architectures")]
                     _ => scalar::table(),
+                }
+            }
+        }
+
+        impl<L: CounterLayout, M: Memory> CounterKernels<L, M> {
+            /// The table of `level`, or of the best available one below.
+            pub(crate) fn of(level: Level) -> &'static Self {
+                match available(level) {
+                    $( $(#[$cfg])? Level::$level => $module::counters(), )*
+                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                    _ => scalar::counters(),
                 }
             }
         }

@@ -19,12 +19,12 @@
 //!
 //! **Wire tag** 7.
 
-use super::{LayoutKind, MULTIPLIERS};
+use super::{FilterKind, LayoutKind, MULTIPLIERS};
 use crate::{
-    dispatch::ByUnit,
+    dispatch::{ByCounterLine, ByUnit},
     hash::Digest,
     isa::{Isa, SEVEN},
-    layout::{Layout, UnitLayout},
+    layout::{CounterLayout, Layout, UnitLayout},
     mem::{Memory, Shape},
     sizing::{Geometry, Model},
 };
@@ -95,4 +95,9 @@ impl UnitLayout for Blocked128 {
     fn want(_: u32) -> u8 {
         0xff
     }
+}
+
+impl CounterLayout for Blocked128 {
+    const COUNTING: FilterKind = FilterKind::BlockedCounting;
+    type CounterWalk = ByCounterLine;
 }

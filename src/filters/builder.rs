@@ -114,6 +114,11 @@ impl<L: Layout, H: KeyHasher> Builder<L, H> {
         self
     }
 
+    /// What a filter of another kind needs beside the size: keys, hasher, level and cap.
+    pub(super) fn into_parts(self) -> (u64, H, Level, u64) {
+        (self.keys, self.hasher, self.level, self.cap)
+    }
+
     /// The bits and probes that the filter will have.
     ///
     /// # Errors

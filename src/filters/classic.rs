@@ -18,10 +18,10 @@
 //!
 //! **Wire tag** 1.
 
-use super::LayoutKind;
+use super::{FilterKind, LayoutKind};
 use crate::{
-    dispatch::ByProbe,
-    layout::Layout,
+    dispatch::{ByCounter, ByProbe},
+    layout::{CounterLayout, Layout},
     mem::Shape,
     sizing::{Geometry, Model},
 };
@@ -46,4 +46,9 @@ impl Layout for Classic {
     fn shape(g: Geometry) -> Shape {
         Shape { span: g.bits, stride: 0, k: g.k }
     }
+}
+
+impl CounterLayout for Classic {
+    const COUNTING: FilterKind = FilterKind::Counting;
+    type CounterWalk = ByCounter;
 }

@@ -14,7 +14,7 @@ use crate::{
 use alloc::vec::Vec;
 
 /// Digests that are hashed and probed together when a batch of keys is given.
-const KEYS_AT_ONCE: usize = 512;
+pub(super) const KEYS_AT_ONCE: usize = 512;
 
 /// What a filter was sized for. It goes on answering beyond that, with a rate that rises.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,18 +67,23 @@ impl<L: Layout> Filter<L> {
 
 /// Whether batches should prefetch: when the filter is larger than the caches in which its layout does without.
 fn wants_prefetch<L: Layout>(bytes: u64) -> bool {
+    is_beyond_cache(bytes, L::Walk::PREFETCH_IN_L3)
+}
+
+/// Is memory of this size larger than L2, or than L3?
+pub(super) fn is_beyond_cache(bytes: u64, than_l2: bool) -> bool {
     #[cfg(all(feature = "std", not(miri)))]
     {
         use crate::machine::{Machine, Tier};
         match Machine::get().tier(bytes) {
             Tier::L1 | Tier::L2 => false,
-            Tier::L3 => L::Walk::PREFETCH_IN_L3,
+            Tier::L3 => than_l2,
             Tier::Dram => true,
         }
     }
     #[cfg(any(not(feature = "std"), miri))]
     {
-        bytes > if L::Walk::PREFETCH_IN_L3 { 1 << 20 } else { 8 << 20 }
+        bytes > if than_l2 { 1 << 20 } else { 8 << 20 }
     }
 }
 
@@ -334,10 +339,7 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
     /// is √(m·(e^t − t − 1)) / k with t = k·n / m (Whang, Vander-Zanden and Taylor 1990, "A Linear-Time Probabilistic
     /// Counting Algorithm for Database Applications", TODS 15(2)); four of them are left to chance.
     pub fn is_past_design(&self) -> bool {
-        let (keys, m, k) = (self.design.keys as f64, self.geometry.bits as f64, f64::from(self.geometry.k));
-        let t = k * keys / m;
-        let error = libm::sqrt(m * (libm::expm1(t) - t)) / k;
-        keys > 0.0 && self.estimated_cardinality() > keys + 4.0 * error
+        is_past(self.design, self.geometry, self.estimated_cardinality())
     }
 
     /// All its words in order, bit j of word i being bit 64·i + j.
@@ -353,22 +355,7 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
         &self,
         other: &Filter<L, S2, H2>,
     ) -> Result<(), CombineError> {
-        let (a, b) = (self.geometry, other.geometry);
-        if a.bits != b.bits {
-            return Err(CombineError::Bits { left: a.bits, right: b.bits });
-        }
-        if a.k != b.k {
-            return Err(CombineError::Probes { left: a.k, right: b.k });
-        }
-        let (a, b) = (self.hasher.id(), other.hasher.id());
-        if a != b {
-            return Err(CombineError::Hasher { left: a, right: b });
-        }
-        let (a, b) = (self.hasher.seed(), other.hasher.seed());
-        if a != b {
-            return Err(CombineError::Seed { left: a, right: b });
-        }
-        Ok(())
+        check_like((self.geometry, &self.hasher), (other.geometry, &other.hasher))
     }
 
     /// A copy that owns its bits.
@@ -488,6 +475,34 @@ fn combine<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher>(
     }
 }
 
+/// Do two filters of one layout mean the same by the same position?
+pub(super) fn check_like(
+    (a, left): (Geometry, &impl KeyHasher),
+    (b, right): (Geometry, &impl KeyHasher),
+) -> Result<(), CombineError> {
+    if a.bits != b.bits {
+        return Err(CombineError::Bits { left: a.bits, right: b.bits });
+    }
+    if a.k != b.k {
+        return Err(CombineError::Probes { left: a.k, right: b.k });
+    }
+    if left.id() != right.id() {
+        return Err(CombineError::Hasher { left: left.id(), right: right.id() });
+    }
+    if left.seed() != right.seed() {
+        return Err(CombineError::Seed { left: left.seed(), right: right.seed() });
+    }
+    Ok(())
+}
+
+/// Are so many keys more than the design's, by four standard errors of the estimate? See [`Filter::is_past_design`].
+pub(super) fn is_past(design: Design, geometry: Geometry, estimate: f64) -> bool {
+    let (keys, m, k) = (design.keys as f64, geometry.bits as f64, f64::from(geometry.k));
+    let t = k * keys / m;
+    let error = libm::sqrt(m * (libm::expm1(t) - t)) / k;
+    keys > 0.0 && estimate > keys + 4.0 * error
+}
+
 /// Has the output of a batch a word for every 64 keys?
 pub(crate) fn check_output(keys: usize, out: &[u64]) -> Result<(), BatchError> {
     let needed = keys.div_ceil(64);
@@ -505,7 +520,11 @@ fn select(words: &[u64], first: usize, indices: &mut Vec<usize>) {
     }
 }
 
-fn hash_into<'d, K, H: Hashes<K>>(hasher: &H, keys: &[K], digests: &'d mut [Digest; KEYS_AT_ONCE]) -> &'d [Digest] {
+pub(super) fn hash_into<'d, K, H: Hashes<K>>(
+    hasher: &H,
+    keys: &[K],
+    digests: &'d mut [Digest; KEYS_AT_ONCE],
+) -> &'d [Digest] {
     for (digest, key) in digests.iter_mut().zip(keys) {
         *digest = hasher.digest(key);
     }

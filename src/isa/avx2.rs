@@ -1,6 +1,6 @@
 //! AVX2: Haswell (2013), Zen (2017) and later.
 
-use super::{Isa, NINE, SIX, hashes_as_arrays, ops, through_memory};
+use super::{Isa, NINE, SEVEN, SIX, hashes_as_arrays, ops, through_memory};
 use crate::hash::Digest;
 use core::arch::x86_64::*;
 
@@ -77,6 +77,31 @@ fn all_dwords(hit: impl Fn(usize) -> __m256i) -> u64 {
     let (a, b) = (four(0), four(4));
     let eight = _mm256_and_si256(_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b));
     bits_of_dwords(eight).into()
+}
+
+/// The windows of seven bits, shifted to the bottom of a product's halves as a broadcast lays them, low half first; and the
+/// probe that each lane stands for.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sevens() -> (__m256i, __m256i) {
+    let n = SEVEN.map(i32::from);
+    let starts = _mm256_setr_epi32(n[4], n[0] - 32, n[5], n[1] - 32, n[6], n[2] - 32, n[7], n[3] - 32);
+    (starts, _mm256_setr_epi32(4, 0, 5, 1, 6, 2, 7, 3))
+}
+
+/// The counters that the eight windows of a product choose in a line, one to a lane: the dword that a counter lies in comes
+/// by permutation of both halves of the line.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn counters(line: [__m256i; 2], product: u64, starts: __m256i) -> __m256i {
+    let at = _mm256_srlv_epi32(_mm256_set1_epi64x(product as i64), starts);
+    let dword = _mm256_srli_epi32::<3>(at);
+    let low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(line[0], dword));
+    let high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(line[1], dword));
+    let upper = _mm256_castsi256_ps(_mm256_slli_epi32::<25>(at));
+    let dwords = _mm256_castps_si256(_mm256_blendv_ps(low, high, upper));
+    let bit = _mm256_and_si256(_mm256_slli_epi32::<2>(at), _mm256_set1_epi32(28));
+    _mm256_and_si256(_mm256_srlv_epi32(dwords, bit), _mm256_set1_epi32(15))
 }
 
 // SAFETY: the only constructor demands AVX2; the operations are tested against `Scalar`.
@@ -272,6 +297,23 @@ unsafe impl Isa for Avx2 {
                 let dwords = _mm256_castps_si256(_mm256_blendv_ps(low, high, upper));
                 let bit = _mm256_and_si256(at, _mm256_set1_epi32(31));
                 _mm256_or_si256(_mm256_srlv_epi32(dwords, bit), unused)
+            })
+        }
+        fn line_counts(line: [__m256i; 2], product: u64, probes: u32) -> bool {
+            let (starts, probe) = sevens();
+            let used = _mm256_cmpgt_epi32(_mm256_set1_epi32(probes as i32), probe);
+            let empty = _mm256_cmpeq_epi32(counters(line, product, starts), _mm256_setzero_si256());
+            _mm256_testz_si256(empty, used) != 0
+        }
+        fn counters_hit(lines: &[[__m256i; 2]; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
+            let (starts, probe) = sevens();
+            let unused = _mm256_cmpgt_epi32(probe, _mm256_set1_epi32(probes as i32 - 1));
+            let mut products = [0; 8];
+            store(&mut products, self::products(digests, multiplier));
+            let products = through_memory(&products);
+            all_dwords(|j| {
+                let hit = _mm256_cmpgt_epi32(counters(lines[j], products[j], starts), _mm256_setzero_si256());
+                _mm256_or_si256(hit, unused)
             })
         }
         fn covered(lanes: &[u64; 8], want: u8) -> u64 {

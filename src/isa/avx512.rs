@@ -5,7 +5,7 @@
 //! `vpmultishiftqb`, tests eight words with one `vpshufbitqmb`, and gathers eight probes of eight lines by `vpermb`, one
 //! line at a time merged into one register of 64 bytes. Only Cannon Lake, one chip of 2018, has vbmi without bitalg.
 
-use super::{Isa, NINE, SIX, ops};
+use super::{Isa, NINE, SEVEN, SIX, ops};
 use crate::{
     block::Line,
     hash::{Digest, INCREMENT, MULTIPLIER},
@@ -99,6 +99,20 @@ fn multiply_high(h: __m512i, n: u64) -> __m512i {
     let carry = _mm512_add_epi64(_mm512_and_si512(middle, _mm512_set1_epi64(0xffff_ffff)), cross);
     let top = _mm512_add_epi64(_mm512_mul_epu32(high, n_high), _mm512_srli_epi64::<32>(middle));
     _mm512_add_epi64(top, _mm512_srli_epi64::<32>(carry))
+}
+
+/// Bit i: whether the counter that window i of a product chooses in a line is above 0. `vpermd` takes its dword number
+/// modulo 16: bits 3 to 6 of the window.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn counted(line: __m512i, product: u64) -> u8 {
+    let n = SEVEN.map(i64::from);
+    let starts = _mm512_setr_epi64(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]);
+    let at = _mm512_cvtepi64_epi32(_mm512_srlv_epi64(_mm512_set1_epi64(product as i64), starts));
+    let dword = _mm512_castsi256_si512(_mm256_srli_epi32::<3>(at));
+    let dwords = _mm512_castsi512_si256(_mm512_permutexvar_epi32(dword, line));
+    let bit = _mm256_and_si256(_mm256_slli_epi32::<2>(at), _mm256_set1_epi32(28));
+    _mm256_test_epi32_mask(dwords, _mm256_sllv_epi32(_mm256_set1_epi32(15), bit))
 }
 
 /// What both strengths share. `$features` names those of the token that implements it.
@@ -209,6 +223,19 @@ macro_rules! shared_ops {
                 let mask = _mm256_rolv_epi32(_mm256_set1_epi32(1), bit);
                 let missing = _mm256_testn_epi32_mask(dwords, mask);
                 missing & ((1 << probes) - 1) as u8 == 0
+            }
+            fn line_counts(line: __m512i, product: u64, probes: u32) -> bool {
+                let want = ((1u32 << probes) - 1) as u8;
+                counted(line, product) & want == want
+            }
+            fn counters_hit(lines: &[__m512i; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
+                let want = ((1u32 << probes) - 1) as u8;
+                let mut bytes = [0u8; 8];
+                for j in 0..8 {
+                    let hit = counted(lines[j], digests[j].0.wrapping_mul(multiplier)) & want == want;
+                    bytes[j] = (hit as u8).wrapping_neg();
+                }
+                u64::from_le_bytes(bytes)
             }
             fn hashes(digests: &[Digest; 8]) -> __m512i {
                 load(digests)

@@ -103,6 +103,17 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         })
     }
 
+    /// Whether the first `probes` (at most 8) 4-bit counters (product >> SEVEN[j]) & 127 of `line` are above 0.
+    /// Called only where [`Isa::LOOKUP`] is true.
+    #[inline(always)]
+    fn line_counts(self, line: Self::Line, product: u64, probes: u32) -> bool {
+        let words = self.line_words(line);
+        SEVEN.iter().take(probes as usize).fold(true, |all, &start| {
+            let at = (product >> start) & 127;
+            all & (words[(at >> 4) as usize] >> (at % 16 * 4) & 15 != 0)
+        })
+    }
+
     /// Whether the first `probes` (at most 8) positions (product >> SIX[j]) & 63 are set in `word`.
     #[inline(always)]
     fn word_has(self, word: u64, product: u64, probes: u32) -> bool {
@@ -217,6 +228,15 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         let mut bytes = [0u8; 8];
         for j in 0..8 {
             bytes[j] = (self.line_has(lines[j], digests[j].0.wrapping_mul(multiplier), probes) as u8).wrapping_neg();
+        }
+        u64::from_le_bytes(bytes)
+    }
+    /// Where not [`Isa::BITS`]: byte j is 0xff when the first `probes` (1 to 8) counters of digest j are above 0 in line j.
+    #[inline(always)]
+    fn counters_hit(self, lines: &[Self::Line; 8], digests: &[Digest; 8], multiplier: u64, probes: u32) -> u64 {
+        let mut bytes = [0u8; 8];
+        for j in 0..8 {
+            bytes[j] = (self.line_counts(lines[j], digests[j].0.wrapping_mul(multiplier), probes) as u8).wrapping_neg();
         }
         u64::from_le_bytes(bytes)
     }

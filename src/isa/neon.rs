@@ -1,6 +1,6 @@
 //! NEON: the Armv8-A baseline. Its correctness is tested under emulation, which proves bits and says nothing of speed.
 
-use super::{Isa, NINE, SIX, hashes_as_arrays, ops};
+use super::{Isa, NINE, SEVEN, SIX, hashes_as_arrays, ops};
 use crate::hash::Digest;
 use core::arch::aarch64::*;
 
@@ -133,6 +133,28 @@ unsafe impl Isa for Neon {
                 missing = vorrq_u64(missing, vbicq_u64(mask, old));
             }
             vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
+        }
+        // The same for counters, two to a byte.
+        fn line_counts(line: [uint64x2_t; 4], product: u64, probes: u32) -> bool {
+            let n = SEVEN.map(|start| -(start as i64));
+            let product = vdupq_n_u64(product);
+            let two = |a: usize| vmovn_u64(vshlq_u64(product, pair(n[a], n[a + 1])));
+            let low = vmovn_u32(vcombine_u32(two(0), two(2)));
+            let high = vmovn_u32(vcombine_u32(two(4), two(6)));
+            let window = vmovn_u16(vandq_u16(vcombine_u16(low, high), vdupq_n_u16(127)));
+            let line = uint8x16x4_t(
+                vreinterpretq_u8_u64(line[0]),
+                vreinterpretq_u8_u64(line[1]),
+                vreinterpretq_u8_u64(line[2]),
+                vreinterpretq_u8_u64(line[3]),
+            );
+            let bytes = vqtbl4_u8(line, vshr_n_u8::<1>(window));
+            // An odd counter is the upper half of its byte.
+            let upper = vtst_u8(window, vdup_n_u8(1));
+            let half = vbsl_u8(upper, vdup_n_u8(0xf0), vdup_n_u8(0x0f));
+            let set = vtst_u8(bytes, half);
+            let want = u64::MAX >> (64 - 8 * probes);
+            vget_lane_u64::<0>(vreinterpret_u64_u8(set)) & want == want
         }
         // One table lookup fetches the bytes that all probes fall in.
         fn line_has(line: [uint64x2_t; 4], product: u64, probes: u32) -> bool {

@@ -68,6 +68,9 @@ fn same_as_scalar<I: Isa>(isa: I) {
             assert_eq!(isa.line_or(&mut ours, isa.line_from(mask)), Scalar.line_or(&mut theirs, mask));
             assert_eq!(ours, theirs);
         }
+        for probes in 1..=8 {
+            assert_eq!(isa.line_counts(isa.line_from(line), h, probes), Scalar.line_counts(line, h, probes));
+        }
         for probes in 1..=6 {
             assert_eq!(isa.line_has(isa.line_from(line), h, probes), Scalar.line_has(line, h, probes));
         }
@@ -123,6 +126,15 @@ fn same_as_scalar<I: Isa>(isa: I) {
                     theirs
                 );
             }
+        }
+        // Dense lines, or few keys would hit.
+        let counted: [[u64; 8]; 8] = core::array::from_fn(|j| words::<8>(seed + j as u64).map(|w| w | mix(w ^ 3)));
+        for probes in 1..=8 {
+            let hits = |lanes: u64| Scalar.covered(&[lanes; 8], 0xff) & 0xff;
+            let ours = |lanes: u64| if I::BITS { lanes } else { hits(lanes) };
+            let theirs = hits(Scalar.counters_hit(&counted, &digests, multiplier, probes));
+            let lines = counted.map(|l| isa.line_from(l));
+            assert_eq!(ours(isa.counters_hit(&lines, &digests, multiplier, probes)), theirs);
         }
         let blocks: [[u64; 4]; 8] = core::array::from_fn(|j| {
             let (mask, noise): (_, [u64; 4]) = (Scalar.block_mask(raw[j] as u32, &SALTS), words(seed + j as u64));

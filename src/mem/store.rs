@@ -107,6 +107,11 @@ impl<U: Unit> Shared<U> {
         unsafe { UnitsMut::new(self.units) }
     }
 
+    /// The bytes of all units, for one who has the store to himself.
+    pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
+        self.region.as_bytes_mut()
+    }
+
     /// The same memory, for one owner again. Taking `self` proves that no other thread can reach it.
     pub(crate) fn into_owned(self) -> Owned<U> {
         // SAFETY: no reference to the atomics is left, and from here on the region is plain memory of this store.

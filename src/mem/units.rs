@@ -32,6 +32,13 @@ pub trait Memory: sealed::Sealed + Sized + 'static {
     unsafe fn gather<I: Isa>(isa: I, base: *const u8, offsets: I::Hashes) -> I::Hashes;
     /// Sets bits of word `i`; true when any was not set before.
     fn or_word<U: Unit>(cell: &mut Self::CellMut<'_, U>, i: usize, mask: u64) -> bool;
+    /// Replaces word `i` by what `change` makes of it, in one step that loses no other thread's change, and returns what it
+    /// was; when `change` wants none, what it is.
+    fn update<U: Unit>(
+        cell: &mut Self::CellMut<'_, U>,
+        i: usize,
+        change: impl FnMut(u64) -> Option<u64>,
+    ) -> Result<u64, u64>;
     #[doc(hidden)]
     fn or_block<I: Isa>(isa: I, cell: Self::CellMut<'_, [u8; 32]>, mask: I::Block) -> bool;
     #[doc(hidden)]
@@ -92,6 +99,12 @@ impl Memory for Plain {
         cell.or_word(i, mask)
     }
     #[inline(always)]
+    fn update<U: Unit>(cell: &mut &mut U, i: usize, mut change: impl FnMut(u64) -> Option<u64>) -> Result<u64, u64> {
+        let old = cell.word(i);
+        cell.set_word(i, change(old).ok_or(old)?);
+        Ok(old)
+    }
+    #[inline(always)]
     fn or_block<I: Isa>(isa: I, cell: &mut [u8; 32], mask: I::Block) -> bool {
         isa.block_or(cell, mask)
     }
@@ -147,6 +160,22 @@ impl Memory for Atomic {
     #[inline(always)]
     fn or_word<U: Unit>(cell: &mut &U::Atomic, i: usize, mask: u64) -> bool {
         fetch_or::<U>(cell, i, mask)
+    }
+    #[inline(always)]
+    fn update<U: Unit>(
+        cell: &mut &U::Atomic,
+        i: usize,
+        mut change: impl FnMut(u64) -> Option<u64>,
+    ) -> Result<u64, u64> {
+        let word = U::atomic_word(cell, i);
+        let mut old = word.load(Relaxed);
+        loop {
+            let new = change(u64::from_le(old)).ok_or(u64::from_le(old))?;
+            match word.compare_exchange_weak(old, new.to_le(), Relaxed, Relaxed) {
+                Ok(old) => return Ok(u64::from_le(old)),
+                Err(now) => old = now,
+            }
+        }
     }
     #[inline(always)]
     fn or_block<I: Isa>(isa: I, cell: &<[u8; 32] as Unit>::Atomic, mask: I::Block) -> bool {
@@ -333,6 +362,13 @@ impl<'a, M: Memory, U: Unit> UnitsMut<'a, M, U> {
         unsafe { M::cell_mut(self.units.base.as_ptr().add(self.units.offset(digest))) }
     }
 
+    /// Unit `i`.
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self, i: usize) -> Option<M::CellMut<'_, U>> {
+        // SAFETY: within the units, by the check; `&mut self` and the promise made to `new` keep others away.
+        (i < self.units.units).then(|| unsafe { M::cell_mut(self.units.base.as_ptr().add(i * U::BYTES)) })
+    }
+
     /// Sets the bit of probe `i` with this hash (`i` is below k); true when it was not set before.
     #[inline(always)]
     pub fn set_bit(&mut self, i: u32, hash: u64) -> bool {
@@ -456,6 +492,31 @@ impl<M: Memory> Units<'_, M, [u8; 8]> {
         for &offset in through_memory(&offsets) {
             prefetch(self.base.as_ptr().wrapping_add(offset as usize));
         }
+    }
+}
+
+/// Packed counters over words, sixteen to each: the number of counters is `shape.span`, at most 16·`units`.
+impl<'a, M: Memory> Units<'a, M, [u8; 8]> {
+    /// The word and the first bit of the counter that a hash chooses.
+    #[inline(always)]
+    pub(crate) fn counter_at(&self, hash: u64) -> (usize, u32) {
+        let at = fastrange(hash, self.shape.span);
+        // Nothing is cut off where the words hold counters; where they hold bits, nothing is reached beyond them.
+        (((at >> 4) as usize).min(self.units - 1), (at & 15) as u32 * 4)
+    }
+
+    /// Whether the counter that a hash chooses is above 0.
+    #[inline(always)]
+    pub(crate) fn is_counted(&self, hash: u64) -> bool {
+        let (word, bit) = self.counter_at(hash);
+        // SAFETY: `counter_at` gives the number of a unit.
+        M::word::<[u8; 8]>(unsafe { self.cell(word * 8) }, 0) >> bit & 15 != 0
+    }
+
+    /// Asks for the word of the counter that a hash chooses.
+    #[inline(always)]
+    pub(crate) fn prefetch_counter(&self, hash: u64) {
+        prefetch(self.base.as_ptr().wrapping_add(self.counter_at(hash).0 * 8));
     }
 }
 

@@ -669,6 +669,22 @@ impl Candidate {
 /// Room for rounding where a bound is compared with a rate.
 const SLACK: f64 = 1.0 + 1e-9;
 
+/// A bound on the chance that any of m counters of a counting filter reaches i: m·(e·ln 2 / i)^i, for at most ln 2 keys' probes
+/// to a counter, as the best k makes it (Fan, Cao, Almeida and Broder 2000, "Summary Cache: A Scalable Wide-Area Web Cache
+/// Sharing Protocol", section V-C). 1 at most, and for i = 0.
+///
+/// ```
+/// use bloomline::sizing::counter_overflow_bound;
+/// assert_eq!(format!("{:.2e}", counter_overflow_bound(1, 15)), "3.06e-14");
+/// ```
+pub fn counter_overflow_bound(m: u64, i: u32) -> f64 {
+    if i == 0 {
+        return 1.0;
+    }
+    let one = core::f64::consts::E * core::f64::consts::LN_2 / f64::from(i);
+    (m as f64 * libm::pow(one, f64::from(i))).min(1.0)
+}
+
 /// Bits per key of a classic filter with its best, fractional k: −ln p/(ln 2)² (Bloom 1970).
 ///
 /// 9.59, 14.38 and 19.17 at 1 %, 0.1 % and 0.01 %. A bound for the classic layout at large n, and a first guess for the
