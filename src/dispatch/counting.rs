@@ -53,10 +53,10 @@ pub(super) fn remove_batch<L: CounterLayout, I: Isa, M: Memory, const PREFETCH: 
 }
 
 /// The words of a key, each once, and which of their counters it has: bit 4·i for counter i.
-struct Words<const N: usize> {
-    at: [usize; N],
-    ones: [u64; N],
-    len: usize,
+trait Words {
+    /// Calls `visit` with the number of the word among those of the key, its place and the counters, until it says false.
+    /// False if it did.
+    fn each(&self, visit: impl FnMut(usize, usize, u64) -> bool) -> bool;
 }
 
 /// What the words of a key lie in.
@@ -66,12 +66,13 @@ trait Place {
 
     /// Raises the counters of a key; true when one was not stuck.
     #[inline(always)]
-    fn raise<const N: usize>(&mut self, words: &Words<N>) -> bool {
+    fn raise(&mut self, words: &impl Words) -> bool {
         let mut changed = false;
-        for (&at, &ones) in words.at.iter().zip(&words.ones).take(words.len) {
+        words.each(|_, at, ones| {
             let old = self.update(at, |word| Some(nibbles::raise(word, ones)));
             changed |= old.is_ok_and(|old| ones & !nibbles::stuck(old) != 0);
-        }
+            true
+        });
         changed
     }
 
@@ -80,26 +81,27 @@ trait Place {
     /// In shared memory another thread may lower a counter to 0 between the look and the change. What was lowered before
     /// is raised again then: a counter that was stuck when it was passed over is so for ever, and raising it does nothing.
     #[inline(always)]
-    fn lower<const N: usize>(&mut self, words: &Words<N>) -> bool {
-        let all = || words.at.iter().zip(&words.ones).take(words.len);
-        let mut there = true;
-        for (&at, &ones) in all() {
+    fn lower(&mut self, words: &impl Words) -> bool {
+        let mut missing = 0;
+        words.each(|_, at, ones| {
             let word = self.update(at, |_| None).unwrap_or_else(|word| word);
-            there &= ones & !nibbles::nonzero(word) == 0;
-        }
-        if !there {
+            missing |= ones & !nibbles::nonzero(word);
+            true
+        });
+        if missing != 0 {
             return false;
         }
-        for (done, (&at, &ones)) in all().enumerate() {
-            if self.update(at, |word| nibbles::lower(word, ones)).is_err() {
-                for (&at, &ones) in all().take(done) {
-                    // Never refused.
-                    let _ = self.update(at, |word| Some(nibbles::raise(word, ones)));
-                }
-                return false;
-            }
+        let mut done = 0;
+        let all = words.each(|i, at, ones| {
+            done = i;
+            self.update(at, |word| nibbles::lower(word, ones)).is_ok()
+        });
+        if !all {
+            words.each(|i, at, ones| {
+                i < done && self.update(at, |word| Some(nibbles::raise(word, ones))).is_ok() // never refused
+            });
         }
-        true
+        all
     }
 }
 
@@ -126,43 +128,87 @@ impl<M: Memory> Place for InLine<'_, M> {
     }
 }
 
-/// The counters of `classic`'s positions: anywhere.
-#[inline(always)]
-fn scattered<M: Memory>(units: &Units<'_, M, [u8; 8]>, digest: Digest) -> Words<32> {
-    let mut words = Words { at: [0; 32], ones: [0; 32], len: 0 };
-    for hash in Probes::new(digest).take(units.shape().k.min(32) as usize) {
-        let (at, bit) = units.counter_at(hash);
-        // Few keys have two counters in one word: the branch is as good as always taken.
-        match words.at.iter().take(words.len).position(|&other| other == at) {
-            Some(i) => words.ones[i] |= 1 << bit,
-            None => {
-                words.at[words.len] = at;
-                words.ones[words.len] = 1 << bit;
-                words.len += 1;
+/// Words anywhere, of up to `N` probes.
+struct Scattered<const N: usize> {
+    at: [usize; N],
+    ones: [u64; N],
+    len: usize,
+}
+
+impl<const N: usize> Scattered<N> {
+    const NONE: Self = Self { at: [0; N], ones: [0; N], len: 0 };
+
+    /// Sets it to the counters of `classic`'s positions. (A new value each time would be moved by a call.)
+    #[inline(always)]
+    fn fill<M: Memory>(&mut self, units: &Units<'_, M, [u8; 8]>, digest: Digest) {
+        self.len = 0;
+        // Two words with the same low eight bits may be the same: of ten keys with seven probes one has such words.
+        let mut seen = [0u64; 4];
+        for hash in Probes::new(digest).take(N.min(units.shape().k as usize)) {
+            let (at, bit) = units.counter_at(hash);
+            let (seen, sign) = (&mut seen[at >> 6 & 3], 1 << (at & 63));
+            let known = *seen & sign != 0;
+            *seen |= sign;
+            let before = if known { self.at.iter().take(self.len).position(|&other| other == at) } else { None };
+            match before {
+                Some(i) => self.ones[i] |= 1 << bit,
+                None => {
+                    self.at[self.len] = at;
+                    self.ones[self.len] = 1 << bit;
+                    self.len += 1;
+                }
             }
         }
     }
-    words
 }
 
-/// The counters of `blocked-128`'s positions: in one line.
-#[inline(always)]
-fn in_line(digest: Digest, k: u32) -> Words<8> {
-    let mut line = [0u64; 8];
-    let mut used = 0u32;
-    for at in Blocked128::positions(digest).into_iter().take(k as usize) {
-        line[(at >> 4) as usize] |= 1 << (at % 16 * 4);
-        used |= 1 << (at >> 4);
+impl<const N: usize> Words for Scattered<N> {
+    #[inline(always)]
+    fn each(&self, mut visit: impl FnMut(usize, usize, u64) -> bool) -> bool {
+        let words = self.at.iter().zip(&self.ones).take(self.len).enumerate();
+        for (i, (&at, &ones)) in words {
+            if !visit(i, at, ones) {
+                return false;
+            }
+        }
+        true
     }
-    let mut words = Words { at: [0; 8], ones: [0; 8], len: 0 };
-    while used != 0 && words.len < 8 {
-        let at = used.trailing_zeros() as usize % 8;
-        used &= used - 1;
-        words.at[words.len] = at;
-        words.ones[words.len] = line[at];
-        words.len += 1;
+}
+
+/// Words of one line.
+struct LineWords {
+    ones: [u64; 8],
+    /// Bit i: word i has a counter of the key.
+    used: u32,
+}
+
+impl LineWords {
+    /// The counters of `blocked-128`'s positions.
+    #[inline(always)]
+    fn new(digest: Digest, k: u32) -> Self {
+        let mut words = Self { ones: [0; 8], used: 0 };
+        for at in Blocked128::positions(digest).into_iter().take(k as usize) {
+            words.ones[(at >> 4) as usize] |= 1 << (at % 16 * 4);
+            words.used |= 1 << (at >> 4);
+        }
+        words
     }
-    words
+}
+
+impl Words for LineWords {
+    #[inline(always)]
+    fn each(&self, mut visit: impl FnMut(usize, usize, u64) -> bool) -> bool {
+        let (mut left, mut i) = (self.used, 0);
+        while left != 0 {
+            let at = left.trailing_zeros() as usize % 8;
+            if !visit(i, at, self.ones[at]) {
+                return false;
+            }
+            left &= left - 1;
+            i += 1;
+        }
+        true
+    }
 }
 
 /// Walks over counters that are scattered.
@@ -224,13 +270,28 @@ impl CounterWalk<Classic> for ByCounter {
 
     #[inline(always)]
     fn insert<I: Isa, M: Memory>(_: I, units: &mut UnitsMut<'_, M, [u8; 8]>, digest: Digest) -> bool {
-        let words = scattered(&units.as_units(), digest);
+        // Up to 16 probes do with a small buffer.
+        let all = units.as_units();
+        if all.shape().k <= 16 {
+            let mut words = Scattered::<16>::NONE;
+            words.fill(&all, digest);
+            return Anywhere(units).raise(&words);
+        }
+        let mut words = Scattered::<32>::NONE;
+        words.fill(&all, digest);
         Anywhere(units).raise(&words)
     }
 
     #[inline(always)]
     fn remove<I: Isa, M: Memory>(_: I, units: &mut UnitsMut<'_, M, [u8; 8]>, digest: Digest) -> bool {
-        let words = scattered(&units.as_units(), digest);
+        let all = units.as_units();
+        if all.shape().k <= 16 {
+            let mut words = Scattered::<16>::NONE;
+            words.fill(&all, digest);
+            return Anywhere(units).lower(&words);
+        }
+        let mut words = Scattered::<32>::NONE;
+        words.fill(&all, digest);
         Anywhere(units).lower(&words)
     }
 }
@@ -297,13 +358,13 @@ impl CounterWalk<Blocked128> for ByCounterLine {
 
     #[inline(always)]
     fn insert<I: Isa, M: Memory>(_: I, units: &mut UnitsMut<'_, M, [u8; 64]>, digest: Digest) -> bool {
-        let words = in_line(digest, units.as_units().shape().k);
+        let words = LineWords::new(digest, units.as_units().shape().k);
         InLine::<M>(units.pick(digest)).raise(&words)
     }
 
     #[inline(always)]
     fn remove<I: Isa, M: Memory>(_: I, units: &mut UnitsMut<'_, M, [u8; 64]>, digest: Digest) -> bool {
-        let words = in_line(digest, units.as_units().shape().k);
+        let words = LineWords::new(digest, units.as_units().shape().k);
         InLine::<M>(units.pick(digest)).lower(&words)
     }
 }
