@@ -241,6 +241,62 @@ impl fmt::Display for NotPresent {
 
 impl core::error::Error for NotPresent {}
 
+/// There is no room for a key: all slots of its buckets are taken. Nothing was lost, and nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableFull {
+    /// Slots that the key could have had, all of them taken.
+    pub slots: u32,
+    /// Keys that the table was made for.
+    pub keys: u64,
+}
+
+impl fmt::Display for TableFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "all {} slots of the key's buckets are taken, in a table for {} keys", self.slots, self.keys)
+    }
+}
+
+impl core::error::Error for TableFull {}
+
+/// Why two d-left filters can't be merged. The receiver is as it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DLeftMergeError {
+    /// They differ.
+    Combine(CombineError),
+    /// There is no room for the keys of both.
+    Full(TableFull),
+    /// There is no memory for the merged table.
+    Alloc(AllocError),
+}
+
+impl fmt::Display for DLeftMergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Combine(e) => e.fmt(f),
+            Self::Full(e) => e.fmt(f),
+            Self::Alloc(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DLeftMergeError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(match self {
+            Self::Combine(e) => e,
+            Self::Full(e) => e,
+            Self::Alloc(e) => e,
+        })
+    }
+}
+
+impl From<CombineError> for DLeftMergeError {
+    fn from(e: CombineError) -> Self {
+        Self::Combine(e)
+    }
+}
+
 /// The field in which two filters differ that can't be combined. The receiver is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

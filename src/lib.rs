@@ -103,9 +103,9 @@ pub mod sizing;
 
 pub use dispatch::{BulkOptions, Kernel, Level, LoadLoop};
 pub use filters::{
-    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView, Design,
-    Filter, FilterKind, FilterView, LayoutKind, NegativeGate, Partitioned, PlainCountingBloom, SharedFilter,
-    SplitBlock, SplitLine, Word,
+    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView,
+    DLeftBuilder, DLeftCountingBloom, DLeftView, Design, Filter, FilterKind, FilterView, LayoutKind, NegativeGate,
+    Partitioned, PlainCountingBloom, SharedFilter, SplitBlock, SplitLine, Word,
 };
 pub use hash::Digest;
 pub use layout::{CounterLayout, CounterUnit, Layout};

@@ -6,7 +6,11 @@
 #![allow(unsafe_code)]
 #![allow(clippy::allow_attributes, reason = "unsafe code is re-allowed for a whole room")]
 
-use super::{Level, LoadLoop, counting};
+use super::{
+    Level, LoadLoop,
+    buckets::{Bucket, Slots},
+    counting,
+};
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use crate::isa::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -200,6 +204,91 @@ impl<L: CounterLayout, M: Memory> CounterKernels<L, M> {
     }
 }
 
+/// The kernels of d-left tables, compiled for one instruction set.
+///
+/// # Invariants
+/// A table is reachable through [`BucketKernels::of`] alone, which gives the table of an available level.
+pub(crate) struct BucketKernels {
+    level: Level,
+    contains: unsafe fn(Slots, &[Bucket], Digest) -> bool,
+    contains_batch: unsafe fn(Slots, &[Bucket], &[Digest], &mut [u64], bool),
+    insert: unsafe fn(Slots, &mut [Bucket], Digest) -> bool,
+    insert_batch: unsafe fn(Slots, &mut [Bucket], &[Digest], bool) -> Result<(), usize>,
+    remove: unsafe fn(Slots, &mut [Bucket], Digest) -> bool,
+    remove_batch: unsafe fn(Slots, &mut [Bucket], &[Digest], &mut [u64], bool),
+}
+
+impl fmt::Debug for BucketKernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BucketKernels({})", self.level)
+    }
+}
+
+impl BucketKernels {
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(&self, slots: Slots, table: &[Bucket], digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains)(slots, table, digest) }
+    }
+
+    /// `out` has at least a word for every 64 digests.
+    #[inline]
+    pub(crate) fn contains_batch(
+        &self,
+        slots: Slots,
+        table: &[Bucket],
+        digests: &[Digest],
+        out: &mut [u64],
+        prefetch: bool,
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.contains_batch)(slots, table, digests, out, prefetch) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&self, slots: Slots, table: &mut [Bucket], digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert)(slots, table, digest) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&self, slots: Slots, table: &mut [Bucket], digest: Digest) -> bool {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.remove)(slots, table, digest) }
+    }
+
+    /// How many were inserted, when there is no room for the next.
+    #[inline]
+    pub(crate) fn insert_batch(
+        &self,
+        slots: Slots,
+        table: &mut [Bucket],
+        digests: &[Digest],
+        prefetch: bool,
+    ) -> Result<(), usize> {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.insert_batch)(slots, table, digests, prefetch) }
+    }
+
+    /// `out` has at least a word for every 64 digests.
+    #[inline]
+    pub(crate) fn remove_batch(
+        &self,
+        slots: Slots,
+        table: &mut [Bucket],
+        digests: &[Digest],
+        out: &mut [u64],
+        prefetch: bool,
+    ) {
+        // SAFETY: the level of a reachable table is available.
+        unsafe { (self.remove_batch)(slots, table, digests, out, prefetch) }
+    }
+}
+
 /// Stamps out one table for each instruction set, and what chooses among them.
 macro_rules! tables {
     ($( $(#[$cfg:meta])? $level:ident $module:ident [$(#[$feature:meta])?] $token:expr; )*) => {
@@ -348,6 +437,68 @@ macro_rules! tables {
                         histogram: Self::histogram,
                     };
                 }
+                $(#[$feature])?
+                fn bucket_contains(slots: Slots, table: &[Bucket], digest: Digest) -> bool {
+                    slots.contains($token, table, digest)
+                }
+                $(#[$feature])?
+                fn bucket_contains_batch(
+                    slots: Slots,
+                    table: &[Bucket],
+                    digests: &[Digest],
+                    out: &mut [u64],
+                    prefetch: bool,
+                ) {
+                    if prefetch {
+                        slots.contains_batch::<_, true>($token, table, digests, out);
+                    } else {
+                        slots.contains_batch::<_, false>($token, table, digests, out);
+                    }
+                }
+                $(#[$feature])?
+                fn bucket_insert(slots: Slots, table: &mut [Bucket], digest: Digest) -> bool {
+                    slots.insert($token, table, digest)
+                }
+                $(#[$feature])?
+                fn bucket_remove(slots: Slots, table: &mut [Bucket], digest: Digest) -> bool {
+                    slots.remove($token, table, digest)
+                }
+                $(#[$feature])?
+                fn bucket_insert_batch(
+                    slots: Slots,
+                    table: &mut [Bucket],
+                    digests: &[Digest],
+                    prefetch: bool,
+                ) -> Result<(), usize> {
+                    if prefetch {
+                        slots.insert_batch::<_, true>($token, table, digests)
+                    } else {
+                        slots.insert_batch::<_, false>($token, table, digests)
+                    }
+                }
+                $(#[$feature])?
+                fn bucket_remove_batch(
+                    slots: Slots,
+                    table: &mut [Bucket],
+                    digests: &[Digest],
+                    out: &mut [u64],
+                    prefetch: bool,
+                ) {
+                    if prefetch {
+                        slots.remove_batch::<_, true>($token, table, digests, out);
+                    } else {
+                        slots.remove_batch::<_, false>($token, table, digests, out);
+                    }
+                }
+                pub(super) static BUCKETS: BucketKernels = BucketKernels {
+                    level: Level::$level,
+                    contains: bucket_contains,
+                    contains_batch: bucket_contains_batch,
+                    insert: bucket_insert,
+                    insert_batch: bucket_insert_batch,
+                    remove: bucket_remove,
+                    remove_batch: bucket_remove_batch,
+                };
                 pub(super) fn counters<L: CounterLayout, M: Memory>() -> &'static CounterKernels<L, M> {
                     Table::<L, M>::COUNTERS
                 }
@@ -383,6 +534,17 @@ macro_rules! tables {
                     $( $(#[$cfg])? Level::$level => $module::table(), )*
                     #[allow(unreachable_patterns, reason = "the levels of other architectures")]
                     _ => scalar::table(),
+                }
+            }
+        }
+
+        impl BucketKernels {
+            /// The table of `level`, or of the best available one below.
+            pub(crate) fn of(level: Level) -> &'static Self {
+                match available(level) {
+                    $( $(#[$cfg])? Level::$level => &$module::BUCKETS, )*
+                    #[allow(unreachable_patterns, reason = "the levels of other architectures")]
+                    _ => &scalar::BUCKETS,
                 }
             }
         }

@@ -13,11 +13,13 @@ pub enum FilterKind {
     Counting,
     /// [`CountingBloom`](crate::CountingBloom) with the counters of a key in one line.
     BlockedCounting,
+    /// [`DLeftCountingBloom`](crate::DLeftCountingBloom).
+    DLeft,
 }
 
 impl FilterKind {
     /// The kinds beyond the bit layouts.
-    const OTHERS: [Self; 2] = [Self::Counting, Self::BlockedCounting];
+    const OTHERS: [Self; 3] = [Self::Counting, Self::BlockedCounting, Self::DLeft];
 
     /// Every kind there is.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -30,6 +32,7 @@ impl FilterKind {
             Self::Bits(layout) => layout.name(),
             Self::Counting => "counting",
             Self::BlockedCounting => "blocked-counting",
+            Self::DLeft => "d-left",
         }
     }
 
@@ -44,6 +47,7 @@ impl FilterKind {
             Self::Bits(layout) => layout.tag(),
             Self::Counting => 32,
             Self::BlockedCounting => 33,
+            Self::DLeft => 34,
         }
     }
 

@@ -299,6 +299,13 @@ unsafe impl Isa for Avx2 {
                 _mm256_or_si256(_mm256_srlv_epi32(dwords, bit), unused)
             })
         }
+        fn lanes_equal(line: [__m256i; 2], value: u16, mask: u16) -> u32 {
+            let (value, mask) = (_mm256_set1_epi16(value as i16), _mm256_set1_epi16(mask as i16));
+            let [low, high] = line.map(|half| _mm256_cmpeq_epi16(_mm256_and_si256(half, mask), value));
+            // Packing takes quarters by turns: low, high, low, high.
+            let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+            _mm256_movemask_epi8(bytes) as u32
+        }
         fn line_counts(line: [__m256i; 2], product: u64, probes: u32) -> bool {
             let (starts, probe) = sevens();
             let used = _mm256_cmpgt_epi32(_mm256_set1_epi32(probes as i32), probe);

@@ -224,6 +224,10 @@ macro_rules! shared_ops {
                 let missing = _mm256_testn_epi32_mask(dwords, mask);
                 missing & ((1 << probes) - 1) as u8 == 0
             }
+            fn lanes_equal(line: __m512i, value: u16, mask: u16) -> u32 {
+                let lanes = _mm512_and_si512(line, _mm512_set1_epi16(mask as i16));
+                _mm512_cmpeq_epi16_mask(lanes, _mm512_set1_epi16(value as i16))
+            }
             fn line_counts(line: __m512i, product: u64, probes: u32) -> bool {
                 let want = ((1u32 << probes) - 1) as u8;
                 counted(line, product) & want == want

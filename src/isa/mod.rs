@@ -103,6 +103,19 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         })
     }
 
+    /// Bit i: whether the bits of `mask` in the i-th 16 bits of `line` are those of `value`, which has no others.
+    #[inline(always)]
+    fn lanes_equal(self, line: Self::Line, value: u16, mask: u16) -> u32 {
+        let words = self.line_words(line);
+        let mut equal = 0;
+        for (i, word) in words.into_iter().enumerate() {
+            for lane in 0..4 {
+                equal |= u32::from((word >> (16 * lane)) as u16 & mask == value) << (4 * i + lane);
+            }
+        }
+        equal
+    }
+
     /// Whether the first `probes` (at most 8) 4-bit counters (product >> SEVEN[j]) & 127 of `line` are above 0.
     /// Called only where [`Isa::LOOKUP`] is true.
     #[inline(always)]

@@ -134,6 +134,14 @@ unsafe impl Isa for Neon {
             }
             vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
         }
+        // A weight for each lane, and sums of pairs until a byte has the bits of eight.
+        fn lanes_equal(line: [uint64x2_t; 4], value: u16, mask: u16) -> u32 {
+            let (value, mask) = (vdupq_n_u16(value), vdupq_n_u16(mask));
+            let equal = line.map(|lanes| vmovn_u16(vceqq_u16(vandq_u16(vreinterpretq_u16_u64(lanes), mask), value)));
+            let weights = vcreate_u8(0x8040_2010_0804_0201);
+            let bytes = equal.map(|lanes| vaddv_u8(vand_u8(lanes, weights)));
+            u32::from_le_bytes(bytes)
+        }
         // The same for counters, two to a byte.
         fn line_counts(line: [uint64x2_t; 4], product: u64, probes: u32) -> bool {
             let n = SEVEN.map(|start| -(start as i64));

@@ -68,6 +68,13 @@ fn same_as_scalar<I: Isa>(isa: I) {
             assert_eq!(isa.line_or(&mut ours, isa.line_from(mask)), Scalar.line_or(&mut theirs, mask));
             assert_eq!(ours, theirs);
         }
+        for mask in [0xffff, 0xfffc, 3, 0] {
+            for value in [line[0] as u16, (line[5] >> 48) as u16, 0, 3, h as u16] {
+                let value = value & mask;
+                let ours = isa.lanes_equal(isa.line_from(line), value, mask);
+                assert_eq!(ours, Scalar.lanes_equal(line, value, mask));
+            }
+        }
         for probes in 1..=8 {
             assert_eq!(isa.line_counts(isa.line_from(line), h, probes), Scalar.line_counts(line, h, probes));
         }

@@ -32,11 +32,14 @@
 //! Hutchison 2007, "Scalable Bloom Filters" (IPL 101(6)), for regions.
 
 mod chain;
+mod d_left;
 mod math;
 mod rate;
 mod search;
 #[cfg(test)]
 mod tests;
+
+pub use d_left::DLeft;
 
 use crate::error::SizingError;
 use chain::{MAX_BLOCK_BITS, MAX_K};
