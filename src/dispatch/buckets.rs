@@ -127,9 +127,16 @@ impl Slots {
     #[inline(always)]
     pub(super) fn contains<I: Isa>(self, isa: I, table: &[Bucket], digest: Digest) -> bool {
         let places = self.places(digest);
+        let buckets = places.bucket.map(|at| table.get(at));
         // Both, whatever the first says: a branch would be mispredicted for every other present key.
-        let found = |t: usize| table.get(places.bucket[t]).map_or(0, |bucket| self.matches(isa, bucket, &places));
-        (0..TABLES).fold(0, |all, t| all | found(t)) != 0
+        if let [Some(first), Some(second)] = buckets
+            && !isa.any_lane_within(isa.line(first), isa.line(second), places.low | 1)
+        {
+            return false;
+        }
+        // Slots of 16 bits are told apart by them. Of others few absent keys come here.
+        let found = |bucket: Option<&Bucket>| bucket.map_or(0, |bucket| self.matches(isa, bucket, &places));
+        self.bits == 16 || buckets.into_iter().fold(0, |all, bucket| all | found(bucket)) != 0
     }
 
     #[inline(always)]
@@ -221,14 +228,9 @@ impl Slots {
 
     /// Inserts them all; those that were inserted when there is no room for the next.
     #[inline(always)]
-    pub(super) fn insert_batch<I: Isa, const PREFETCH: bool>(
-        self,
-        isa: I,
-        table: &mut [Bucket],
-        digests: &[Digest],
-    ) -> Result<(), usize> {
+    pub(super) fn insert_batch<I: Isa>(self, isa: I, table: &mut [Bucket], digests: &[Digest]) -> Result<(), usize> {
         for (i, &digest) in digests.iter().enumerate() {
-            if PREFETCH && let Some(&next) = digests.get(i + AHEAD) {
+            if let Some(&next) = digests.get(i + AHEAD) {
                 self.prefetch(table, next);
             }
             if !self.insert(isa, table, digest) {
@@ -240,17 +242,11 @@ impl Slots {
 
     /// Removes them all; bit i of `out`: digest i was there.
     #[inline(always)]
-    pub(super) fn remove_batch<I: Isa, const PREFETCH: bool>(
-        self,
-        isa: I,
-        table: &mut [Bucket],
-        digests: &[Digest],
-        out: &mut [u64],
-    ) {
+    pub(super) fn remove_batch<I: Isa>(self, isa: I, table: &mut [Bucket], digests: &[Digest], out: &mut [u64]) {
         for (w, (window, out)) in digests.chunks(64).zip(out).enumerate() {
             *out = 0;
             for (i, &digest) in window.iter().enumerate() {
-                if PREFETCH && let Some(&next) = digests.get(64 * w + i + AHEAD) {
+                if let Some(&next) = digests.get(64 * w + i + AHEAD) {
                     self.prefetch(table, next);
                 }
                 *out |= u64::from(self.remove(isa, table, digest)) << i;

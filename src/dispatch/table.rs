@@ -116,9 +116,9 @@ pub(crate) struct CounterKernels<L: CounterLayout, M: Memory> {
     contains: unsafe fn(&Units<'_, M, CounterUnit<L>>, Digest) -> bool,
     contains_batch: unsafe fn(&Units<'_, M, CounterUnit<L>>, &[Digest], &mut [u64], bool),
     insert: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, Digest) -> bool,
-    insert_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest], bool),
+    insert_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest]),
     remove: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, Digest) -> bool,
-    remove_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest], &mut [u64], bool),
+    remove_batch: unsafe fn(&mut UnitsMut<'_, M, CounterUnit<L>>, &[Digest], &mut [u64]),
     add: unsafe fn(&mut [u64; 64], &[u64; 64]),
     occupied: unsafe fn(&[u64; 64], &mut [u64; 16]),
     histogram: unsafe fn(&[u64; 64], &mut [u64; 16]),
@@ -161,9 +161,9 @@ impl<L: CounterLayout, M: Memory> CounterKernels<L, M> {
     }
 
     #[inline]
-    pub(crate) fn insert_batch(&self, units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest], prefetch: bool) {
+    pub(crate) fn insert_batch(&self, units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest]) {
         // SAFETY: the level of a reachable table is available.
-        unsafe { (self.insert_batch)(units, digests, prefetch) }
+        unsafe { (self.insert_batch)(units, digests) }
     }
 
     #[inline(always)]
@@ -179,10 +179,9 @@ impl<L: CounterLayout, M: Memory> CounterKernels<L, M> {
         units: &mut UnitsMut<'_, M, CounterUnit<L>>,
         digests: &[Digest],
         out: &mut [u64],
-        prefetch: bool,
     ) {
         // SAFETY: the level of a reachable table is available.
-        unsafe { (self.remove_batch)(units, digests, out, prefetch) }
+        unsafe { (self.remove_batch)(units, digests, out) }
     }
 
     /// Counter by counter the sum, or 15.
@@ -213,9 +212,9 @@ pub(crate) struct BucketKernels {
     contains: unsafe fn(Slots, &[Bucket], Digest) -> bool,
     contains_batch: unsafe fn(Slots, &[Bucket], &[Digest], &mut [u64], bool),
     insert: unsafe fn(Slots, &mut [Bucket], Digest) -> bool,
-    insert_batch: unsafe fn(Slots, &mut [Bucket], &[Digest], bool) -> Result<(), usize>,
+    insert_batch: unsafe fn(Slots, &mut [Bucket], &[Digest]) -> Result<(), usize>,
     remove: unsafe fn(Slots, &mut [Bucket], Digest) -> bool,
-    remove_batch: unsafe fn(Slots, &mut [Bucket], &[Digest], &mut [u64], bool),
+    remove_batch: unsafe fn(Slots, &mut [Bucket], &[Digest], &mut [u64]),
 }
 
 impl fmt::Debug for BucketKernels {
@@ -263,29 +262,16 @@ impl BucketKernels {
 
     /// How many were inserted, when there is no room for the next.
     #[inline]
-    pub(crate) fn insert_batch(
-        &self,
-        slots: Slots,
-        table: &mut [Bucket],
-        digests: &[Digest],
-        prefetch: bool,
-    ) -> Result<(), usize> {
+    pub(crate) fn insert_batch(&self, slots: Slots, table: &mut [Bucket], digests: &[Digest]) -> Result<(), usize> {
         // SAFETY: the level of a reachable table is available.
-        unsafe { (self.insert_batch)(slots, table, digests, prefetch) }
+        unsafe { (self.insert_batch)(slots, table, digests) }
     }
 
     /// `out` has at least a word for every 64 digests.
     #[inline]
-    pub(crate) fn remove_batch(
-        &self,
-        slots: Slots,
-        table: &mut [Bucket],
-        digests: &[Digest],
-        out: &mut [u64],
-        prefetch: bool,
-    ) {
+    pub(crate) fn remove_batch(&self, slots: Slots, table: &mut [Bucket], digests: &[Digest], out: &mut [u64]) {
         // SAFETY: the level of a reachable table is available.
-        unsafe { (self.remove_batch)(slots, table, digests, out, prefetch) }
+        unsafe { (self.remove_batch)(slots, table, digests, out) }
     }
 }
 
@@ -386,12 +372,8 @@ macro_rules! tables {
                         L::CounterWalk::insert::<_, M>($token, units, digest)
                     }
                     $(#[$feature])?
-                    fn raise_batch(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest], prefetch: bool) {
-                        if prefetch {
-                            counting::insert_batch::<L, _, M, true>($token, units, digests);
-                        } else {
-                            counting::insert_batch::<L, _, M, false>($token, units, digests);
-                        }
+                    fn raise_batch(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digests: &[Digest]) {
+                        counting::insert_batch::<L, _, M>($token, units, digests);
                     }
                     $(#[$feature])?
                     fn lower(units: &mut UnitsMut<'_, M, CounterUnit<L>>, digest: Digest) -> bool {
@@ -402,13 +384,8 @@ macro_rules! tables {
                         units: &mut UnitsMut<'_, M, CounterUnit<L>>,
                         digests: &[Digest],
                         out: &mut [u64],
-                        prefetch: bool,
                     ) {
-                        if prefetch {
-                            counting::remove_batch::<L, _, M, true>($token, units, digests, out);
-                        } else {
-                            counting::remove_batch::<L, _, M, false>($token, units, digests, out);
-                        }
+                        counting::remove_batch::<L, _, M>($token, units, digests, out);
                     }
                     $(#[$feature])?
                     fn add(into: &mut [u64; 64], from: &[u64; 64]) {
@@ -464,31 +441,12 @@ macro_rules! tables {
                     slots.remove($token, table, digest)
                 }
                 $(#[$feature])?
-                fn bucket_insert_batch(
-                    slots: Slots,
-                    table: &mut [Bucket],
-                    digests: &[Digest],
-                    prefetch: bool,
-                ) -> Result<(), usize> {
-                    if prefetch {
-                        slots.insert_batch::<_, true>($token, table, digests)
-                    } else {
-                        slots.insert_batch::<_, false>($token, table, digests)
-                    }
+                fn bucket_insert_batch(slots: Slots, table: &mut [Bucket], digests: &[Digest]) -> Result<(), usize> {
+                    slots.insert_batch($token, table, digests)
                 }
                 $(#[$feature])?
-                fn bucket_remove_batch(
-                    slots: Slots,
-                    table: &mut [Bucket],
-                    digests: &[Digest],
-                    out: &mut [u64],
-                    prefetch: bool,
-                ) {
-                    if prefetch {
-                        slots.remove_batch::<_, true>($token, table, digests, out);
-                    } else {
-                        slots.remove_batch::<_, false>($token, table, digests, out);
-                    }
+                fn bucket_remove_batch(slots: Slots, table: &mut [Bucket], digests: &[Digest], out: &mut [u64]) {
+                    slots.remove_batch($token, table, digests, out)
                 }
                 pub(super) static BUCKETS: BucketKernels = BucketKernels {
                     level: Level::$level,

@@ -449,7 +449,7 @@ macro_rules! writes {
 
             /// Inserts them all.
             pub fn insert_batch(& $($mutable)? self, digests: &[Digest]) {
-                self.kernels.insert_batch(&mut self.store.units_mut(), digests, self.prefetch);
+                self.kernels.insert_batch(&mut self.store.units_mut(), digests);
             }
 
             /// Inserts all keys, hashing a few hundred at a time.
@@ -460,7 +460,7 @@ macro_rules! writes {
                 let mut digests = [Digest(0); KEYS_AT_ONCE];
                 for keys in keys.chunks(KEYS_AT_ONCE) {
                     let digests = hash_into(&self.hasher, keys, &mut digests);
-                    self.kernels.insert_batch(&mut self.store.units_mut(), digests, self.prefetch);
+                    self.kernels.insert_batch(&mut self.store.units_mut(), digests);
                 }
             }
 
@@ -513,7 +513,7 @@ macro_rules! writes {
             /// When `out` has fewer than ⌈digests / 64⌉ words. Nothing is removed then.
             pub fn remove_batch(& $($mutable)? self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
                 check_output(digests.len(), out)?;
-                self.kernels.remove_batch(&mut self.store.units_mut(), digests, out, self.prefetch);
+                self.kernels.remove_batch(&mut self.store.units_mut(), digests, out);
                 Ok(())
             }
 

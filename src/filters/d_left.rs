@@ -368,7 +368,7 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
     /// At the first for which there is no room: how many were inserted before it.
     pub fn insert_batch(&mut self, digests: &[Digest]) -> Result<(), (usize, TableFull)> {
         self.kernels
-            .insert_batch(self.slots, self.store.as_units_mut(), digests, self.prefetch)
+            .insert_batch(self.slots, self.store.as_units_mut(), digests)
             .map_err(|done| (done, TableFull { slots: TABLES as u32 * self.slots.in_bucket(), keys: self.design.keys }))
     }
 
@@ -399,7 +399,7 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
     /// When `out` has fewer than ⌈digests / 64⌉ words. Nothing is removed then.
     pub fn remove_batch(&mut self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
         check_output(digests.len(), out)?;
-        self.kernels.remove_batch(self.slots, self.store.as_units_mut(), digests, out, self.prefetch);
+        self.kernels.remove_batch(self.slots, self.store.as_units_mut(), digests, out);
         Ok(())
     }
 

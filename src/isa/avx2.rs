@@ -306,6 +306,18 @@ unsafe impl Isa for Avx2 {
             let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
             _mm256_movemask_epi8(bytes) as u32
         }
+        fn any_lane_within(a: [__m256i; 2], b: [__m256i; 2], first: u16) -> bool {
+            let (first, two) = (_mm256_set1_epi16(first as i16), _mm256_set1_epi16(2));
+            let within = |half: __m256i| {
+                let from = _mm256_sub_epi16(half, first);
+                _mm256_cmpeq_epi16(_mm256_min_epu16(from, two), from)
+            };
+            let any = _mm256_or_si256(
+                _mm256_or_si256(within(a[0]), within(a[1])),
+                _mm256_or_si256(within(b[0]), within(b[1])),
+            );
+            _mm256_testz_si256(any, any) == 0
+        }
         fn line_counts(line: [__m256i; 2], product: u64, probes: u32) -> bool {
             let (starts, probe) = sevens();
             let used = _mm256_cmpgt_epi32(_mm256_set1_epi32(probes as i32), probe);

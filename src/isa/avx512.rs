@@ -228,6 +228,11 @@ macro_rules! shared_ops {
                 let lanes = _mm512_and_si512(line, _mm512_set1_epi16(mask as i16));
                 _mm512_cmpeq_epi16_mask(lanes, _mm512_set1_epi16(value as i16))
             }
+            fn any_lane_within(a: __m512i, b: __m512i, first: u16) -> bool {
+                let (first, two) = (_mm512_set1_epi16(first as i16), _mm512_set1_epi16(2));
+                let within = |line: __m512i| _mm512_cmple_epu16_mask(_mm512_sub_epi16(line, first), two);
+                within(a) | within(b) != 0
+            }
             fn line_counts(line: __m512i, product: u64, probes: u32) -> bool {
                 let want = ((1u32 << probes) - 1) as u8;
                 counted(line, product) & want == want

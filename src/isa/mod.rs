@@ -116,6 +116,14 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         equal
     }
 
+    /// Whether any 16 bits of two lines are `first`, one more or two more.
+    #[inline(always)]
+    fn any_lane_within(self, a: Self::Line, b: Self::Line, first: u16) -> bool {
+        let lanes =
+            |line| self.line_words(line).into_iter().flat_map(|word| [0, 16, 32, 48].map(|at| (word >> at) as u16));
+        lanes(a).chain(lanes(b)).fold(false, |any, lane| any | (lane.wrapping_sub(first) <= 2))
+    }
+
     /// Whether the first `probes` (at most 8) 4-bit counters (product >> SEVEN[j]) & 127 of `line` are above 0.
     /// Called only where [`Isa::LOOKUP`] is true.
     #[inline(always)]

@@ -142,6 +142,15 @@ unsafe impl Isa for Neon {
             let bytes = equal.map(|lanes| vaddv_u8(vand_u8(lanes, weights)));
             u32::from_le_bytes(bytes)
         }
+        fn any_lane_within(a: [uint64x2_t; 4], b: [uint64x2_t; 4], first: u16) -> bool {
+            let (first, two) = (vdupq_n_u16(first), vdupq_n_u16(2));
+            let within = |lanes: uint64x2_t| vcleq_u16(vsubq_u16(vreinterpretq_u16_u64(lanes), first), two);
+            let any = |line: [uint64x2_t; 4]| {
+                let [a, b, c, d] = line.map(within);
+                vorrq_u16(vorrq_u16(a, b), vorrq_u16(c, d))
+            };
+            vmaxvq_u16(vorrq_u16(any(a), any(b))) != 0
+        }
         // The same for counters, two to a byte.
         fn line_counts(line: [uint64x2_t; 4], product: u64, probes: u32) -> bool {
             let n = SEVEN.map(|start| -(start as i64));

@@ -68,6 +68,13 @@ fn same_as_scalar<I: Isa>(isa: I) {
             assert_eq!(isa.line_or(&mut ours, isa.line_from(mask)), Scalar.line_or(&mut theirs, mask));
             assert_eq!(ours, theirs);
         }
+        let other: [u64; 8] = words(seed ^ 0x77);
+        for first in [line[0] as u16, (other[7] >> 48) as u16, 0, 1, 0xfffe, h as u16]
+            .map(|first| first.wrapping_sub(h as u16 & 3))
+        {
+            let ours = isa.any_lane_within(isa.line_from(line), isa.line_from(other), first);
+            assert_eq!(ours, Scalar.any_lane_within(line, other, first));
+        }
         for mask in [0xffff, 0xfffc, 3, 0] {
             for value in [line[0] as u16, (line[5] >> 48) as u16, 0, 3, h as u16] {
                 let value = value & mask;

@@ -15,6 +15,8 @@ mod sealed {
 
 /// A memory model: how a kernel may read and write a unit. Exactly [`Plain`] and [`Atomic`].
 pub trait Memory: sealed::Sealed + Sized + 'static {
+    /// Whether a unit may be read by vectors, not only word by word.
+    const VECTORS: bool;
     /// A unit in this memory.
     type Cell<U: Unit>: Send + Sync + 'static;
     /// A unit that may be written.
@@ -69,6 +71,7 @@ pub enum Plain {}
 pub enum Atomic {}
 
 impl Memory for Plain {
+    const VECTORS: bool = true;
     type Cell<U: Unit> = U;
     type CellMut<'a, U: Unit> = &'a mut U;
     #[inline(always)]
@@ -131,6 +134,7 @@ fn fetch_or<U: Unit>(cell: &U::Atomic, i: usize, mask: u64) -> bool {
 }
 
 impl Memory for Atomic {
+    const VECTORS: bool = false;
     type Cell<U: Unit> = U::Atomic;
     type CellMut<'a, U: Unit> = &'a U::Atomic;
     #[inline(always)]
