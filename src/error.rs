@@ -167,6 +167,11 @@ pub enum BuildError {
         /// The hasher.
         hasher: HasherId,
     },
+    /// A filter of this kind is none of those that were wanted: bits, or counters.
+    Kind {
+        /// Its name.
+        kind: &'static str,
+    },
 }
 
 impl fmt::Display for BuildError {
@@ -176,6 +181,7 @@ impl fmt::Display for BuildError {
             Self::Alloc(e) => e.fmt(f),
             Self::Length { bytes, needed } => write!(f, "{bytes} bytes given for a filter of {needed} bytes"),
             Self::NoKeys { hasher } => write!(f, "the hasher {hasher} takes hashes of keys, and was given a key"),
+            Self::Kind { kind } => write!(f, "a filter of kind {kind} is not of the kind that is wanted here"),
         }
     }
 }
@@ -185,7 +191,7 @@ impl core::error::Error for BuildError {
         match self {
             Self::Sizing(e) => Some(e),
             Self::Alloc(e) => Some(e),
-            Self::Length { .. } | Self::NoKeys { .. } => None,
+            Self::Length { .. } | Self::NoKeys { .. } | Self::Kind { .. } => None,
         }
     }
 }
@@ -498,6 +504,11 @@ pub enum FormatError {
         /// The tag.
         tag: u8,
     },
+    /// A filter of this kind is none of those that were wanted: bits, or counters.
+    Kind {
+        /// Its name.
+        kind: &'static str,
+    },
     /// No hasher has this tag.
     Hasher {
         /// The tag.
@@ -565,6 +576,7 @@ impl fmt::Display for FormatError {
                 write!(f, "flags {flags:#06x} and reserved byte {reserved:#04x}, which must be 0 in this version")
             }
             Self::Layout { tag } => write!(f, "no layout has the tag {tag}"),
+            Self::Kind { kind } => write!(f, "a filter of kind {kind} is not of the kind that is wanted here"),
             Self::Hasher { tag } => write!(f, "no hasher has the tag {tag}"),
             Self::Geometry(e) => e.fmt(f),
             Self::PayloadLength { claimed, needed } => {
@@ -616,6 +628,7 @@ impl From<BuildError> for FormatError {
             BuildError::Alloc(e) => Self::Alloc(e),
             BuildError::Length { bytes, needed } => Self::PayloadLength { claimed: bytes, needed },
             BuildError::NoKeys { hasher } => Self::HasherDiffers { stored: hasher, given: hasher },
+            BuildError::Kind { kind } => Self::Kind { kind },
         }
     }
 }

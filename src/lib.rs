@@ -103,7 +103,7 @@ pub mod sizing;
 
 pub use dispatch::{BulkOptions, Kernel, Level, LoadLoop};
 pub use filters::{
-    AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView,
+    AnyCounting, AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView,
     DLeftBuilder, DLeftCountingBloom, DLeftView, Design, Filter, FilterKind, FilterView, LayoutKind, NegativeGate,
     Partitioned, PlainCountingBloom, SharedFilter, SplitBlock, SplitLine, Word,
 };

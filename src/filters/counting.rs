@@ -217,9 +217,21 @@ fn counters<L: CounterLayout>(g: Geometry) -> Result<Owned<CounterUnit<L>>, Allo
     Owned::zeroed(units, L::shape(g))?.ok_or(AllocError::Refused { bytes: bytes_of(g) })
 }
 
+/// An empty filter of a geometry that was validated.
+pub(super) fn empty<L: CounterLayout, H: KeyHasher>(
+    geometry: Geometry,
+    design: Design,
+    hasher: H,
+    level: Level,
+) -> Result<PlainCountingBloom<L, H>, AllocError> {
+    Ok(CountingBloom::from_parts(counters::<L>(geometry)?, geometry, design, hasher, level))
+}
+
 impl<L: CounterLayout, S: Store<Unit = CounterUnit<L>>, H: KeyHasher> CountingBloom<L, S, H> {
     fn from_parts(store: S, geometry: Geometry, design: Design, hasher: H, level: Level) -> Self {
-        let prefetch = is_beyond_cache(bytes_of(geometry), L::CounterWalk::PREFETCH_IN_L3);
+        // Shared memory is read by words, with fewer keys in flight.
+        let in_l3 = L::CounterWalk::PREFETCH_IN_L3 || !<S::Mem as Memory>::VECTORS;
+        let prefetch = is_beyond_cache(bytes_of(geometry), in_l3);
         Self { kernels: CounterKernels::of(level), store, geometry, design, prefetch, hasher }
     }
 
@@ -553,6 +565,10 @@ impl<L: CounterLayout, H: KeyHasher> PlainCountingBloom<L, H> {
     pub fn into_shared(self) -> CountingBloom<L, Shared<CounterUnit<L>>, H> {
         let level = self.level();
         CountingBloom::from_parts(self.store.into_shared(), self.geometry, self.design, self.hasher, level)
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.store.as_bytes_mut()
     }
 
     /// Its counters: counter i is the low half of byte i / 2 when i is even, the high half when it is odd.

@@ -186,6 +186,16 @@ fn table(g: Geometry) -> Result<Owned<Bucket>, AllocError> {
     Owned::zeroed(buckets, shape)?.ok_or(AllocError::Refused { bytes })
 }
 
+/// An empty filter of a geometry that was validated.
+pub(super) fn empty<H: KeyHasher>(
+    geometry: Geometry,
+    design: Design,
+    hasher: H,
+    level: Level,
+) -> Result<DLeftCountingBloom<Owned<Bucket>, H>, AllocError> {
+    Ok(DLeftCountingBloom::from_parts(table(geometry)?, geometry, design, hasher, level))
+}
+
 impl<S: AsRef<[u8]>, H: KeyHasher> DLeftCountingBloom<S, H> {
     fn from_parts(store: S, geometry: Geometry, design: Design, hasher: H, level: Level) -> Self {
         let slots = Slots { buckets: geometry.bits / 512 / TABLES as u64, bits: geometry.k };
@@ -420,6 +430,10 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
         }
         self.store = merged.store;
         Ok(())
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.store.as_bytes_mut()
     }
 
     /// Forgets every key. The memory is kept.

@@ -5,6 +5,7 @@
 //! benchmarks. A new layout is a new file and a new line.
 
 mod any;
+mod any_counting;
 mod blocked;
 mod blocked_128;
 mod builder;
@@ -21,6 +22,7 @@ mod split_line;
 mod word;
 
 pub use any::AnyFilter;
+pub use any_counting::AnyCounting;
 pub use blocked::Blocked;
 pub use blocked_128::Blocked128;
 pub use builder::Builder;

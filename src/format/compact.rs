@@ -88,14 +88,15 @@ fn seal(mut payload: Vec<u8>, layout: LayoutKind, k: u8) -> Vec<u8> {
     payload
 }
 
-/// The compact frame of a filter.
+/// The compact frame of a bit filter.
 ///
 /// # Errors
-/// When it has under 64 bytes and another layout than `classic`, which is the one of small filters.
+/// When it is no bit filter, or has under 64 bytes and another layout than `classic`, which is the one of small filters.
 pub fn to_vec(filter: &impl Stored) -> Result<Vec<u8>, FormatError> {
-    let (payload, layout) = (filter.payload(), filter.layout());
+    let (payload, kind) = (filter.payload(), filter.kind());
+    let layout = kind.bits().ok_or(FormatError::Kind { kind: kind.name() })?;
     if payload.len() >= SMALL_BELOW_BYTES {
-        return Ok(large(filter));
+        return Ok(large(filter, layout));
     }
     if layout != LayoutKind::Classic {
         return Err(FormatError::Small { layout: layout.name(), bytes: payload.len() as u64 });
@@ -104,10 +105,10 @@ pub fn to_vec(filter: &impl Stored) -> Result<Vec<u8>, FormatError> {
 }
 
 /// The compact frame of a filter of 64 bytes or more.
-pub(crate) fn large(filter: &impl Stored) -> Vec<u8> {
+pub(crate) fn large(filter: &impl Stored, layout: LayoutKind) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(filter.payload().len() + TRAILER_BYTES);
     bytes.extend_from_slice(filter.payload());
-    seal(bytes, filter.layout(), filter.geometry().k as u8) // at most 32
+    seal(bytes, layout, filter.geometry().k as u8) // at most 32
 }
 
 /// The compact frame of a small filter of these digests: `classic`, of any whole number of bytes from 1 to 63.

@@ -2,7 +2,7 @@
 
 use super::{HEADER_BYTES, Header, Stored, VERSION};
 use crate::{
-    AnyFilter, Digest,
+    AnyCounting, AnyFilter, Digest, FilterKind,
     error::FormatError,
     filters::Holder,
     hash::{AnyHasher, Blake2b, KeyHasher},
@@ -66,20 +66,34 @@ impl<'b> Frame<'b> {
         if stored == computed { Ok(()) } else { Err(FormatError::PayloadChecksum { stored, computed }) }
     }
 
-    /// The filter, over the bytes where they lie. `hasher` comes from [`Header::hasher`].
+    /// The bit filter, over the bytes where they lie. `hasher` comes from [`Header::hasher`].
     ///
     /// # Errors
-    /// When `hasher` is not the one that the header names.
+    /// When `hasher` is not the one that the header names, or the filter is none of bits.
     pub fn filter(&self, hasher: impl Into<AnyHasher>) -> Result<AnyFilter<'b>, FormatError> {
-        let (hasher, Header { layout, geometry, design, .. }) = (hasher.into(), self.header);
+        let (hasher, Header { geometry, design, .. }) = (hasher.into(), self.header);
         self.check_hasher(&hasher)?;
-        Ok(AnyFilter::from_bytes(layout, self.payload, geometry, design, hasher)?)
+        Ok(AnyFilter::from_bytes(self.header.layout()?, self.payload, geometry, design, hasher)?)
+    }
+
+    /// The filter that counts, copied. `hasher` comes from [`Header::hasher`].
+    ///
+    /// # Errors
+    /// When `hasher` is not the one that the header names, the filter is one of bits, or there is no memory.
+    pub fn counting(&self, hasher: impl Into<AnyHasher>) -> Result<AnyCounting, FormatError> {
+        let (hasher, Header { kind, geometry, design, .. }) = (hasher.into(), self.header);
+        self.check_hasher(&hasher)?;
+        Ok(AnyCounting::from_bytes(kind, self.payload, geometry, design, hasher)?)
     }
 
     /// May the key with this digest, one of the filter's hasher, be present?
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let Header { layout, geometry, .. } = self.header;
-        AnyFilter::probe(layout, self.payload, geometry, digest).unwrap_or(true)
+        let Header { kind, geometry, .. } = self.header;
+        let answer = match kind {
+            FilterKind::Bits(layout) => AnyFilter::probe(layout, self.payload, geometry, digest),
+            kind => AnyCounting::probe(kind, self.payload, geometry, digest),
+        };
+        answer.unwrap_or(true)
     }
 
     /// Is `hasher` the one that the header names?
@@ -98,7 +112,7 @@ impl<'b> Frame<'b> {
     }
 }
 
-/// A filter that owns its bits, from a full frame: verified, then copied into aligned memory.
+/// A bit filter that owns its bits, from a full frame: verified, then copied into aligned memory.
 ///
 /// # Errors
 /// As [`Frame::open`], [`Frame::verify`] and [`Header::hasher`], and when there is no memory for the bits. No more is
@@ -109,7 +123,7 @@ pub fn decode(bytes: &[u8], key: Option<&Blake2b>) -> Result<AnyFilter<'static>,
     Ok(frame.filter(frame.header.hasher(key)?)?.to_owned()?)
 }
 
-/// The filter in a full frame that `holder` keeps: a vector, an `Arc<[u8]>`, a reference-counted buffer of an engine's
+/// The bit filter in a full frame that `holder` keeps: a vector, an `Arc<[u8]>`, a reference-counted buffer of an engine's
 /// cache, a mapping. Constant time, nothing is copied, and the filter keeps the holder alive. The bits are not verified.
 ///
 /// # Errors
@@ -130,10 +144,10 @@ where
     let holder: Holder = Arc::new(holder);
     let bytes = (*holder).as_ref();
     let header = Frame::open(bytes)?.header;
-    let Header { layout, geometry, design, .. } = header;
+    let Header { geometry, design, .. } = header;
     let hasher = header.hasher(key)?;
     let part = HEADER_BYTES..bytes.len();
-    Ok(AnyFilter::from_holder(layout, holder, part, geometry, design, hasher)?)
+    Ok(AnyFilter::from_holder(header.layout()?, holder, part, geometry, design, hasher)?)
 }
 
 /// May the key with this digest be present in the filter of this full frame? Total and in constant time: "maybe" for
@@ -145,7 +159,7 @@ pub fn probe(bytes: &[u8], digest: Digest) -> bool {
 fn header_of(filter: &impl Stored) -> Header {
     Header {
         version: VERSION,
-        layout: filter.layout(),
+        kind: filter.kind(),
         hasher: filter.hasher_id(),
         seed: filter.seed(),
         geometry: filter.geometry(),

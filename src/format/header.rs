@@ -1,7 +1,7 @@
 //! The 64 bytes before the bits of a full frame.
 
 use crate::{
-    Design, LayoutKind,
+    Design, FilterKind, LayoutKind,
     error::FormatError,
     hash::{AnyHasher, Blake2b, HasherId, KeyHasher, PreHashed, PreHashedTrusted, Unkeyed, Xxh3, Xxh64},
     sizing::Geometry,
@@ -27,13 +27,13 @@ pub const HEADER_BYTES: usize = 64;
 pub struct Header {
     /// Version of the format, 1 to [`VERSION`].
     pub version: u16,
-    /// Which bits a digest means.
-    pub layout: LayoutKind,
+    /// What the filter is.
+    pub kind: FilterKind,
     /// Which hasher made the digests.
     pub hasher: HasherId,
     /// Its seed; for a keyed hasher a 64-bit check of its key, never the key.
     pub seed: u64,
-    /// Bits m and probes k.
+    /// Bits m and probes k; of other filters as [`FilterKind::validate`] has it.
     pub geometry: Geometry,
     /// What the filter was sized for.
     pub design: Design,
@@ -61,9 +61,17 @@ mod at {
 }
 
 impl Header {
-    /// Bytes of the filter's bits.
+    /// Bytes of the filter's bits, counters or buckets.
     pub fn payload_bytes(&self) -> u64 {
-        self.geometry.bits / 8
+        self.kind.bytes(self.geometry)
+    }
+
+    /// The layout of a bit filter.
+    ///
+    /// # Errors
+    /// When it is a filter of another kind.
+    pub fn layout(&self) -> Result<LayoutKind, FormatError> {
+        self.kind.bits().ok_or(FormatError::Kind { kind: self.kind.name() })
     }
 
     /// The hasher that made the digests. A keyed one needs its key, which no file holds; the others ignore it.
@@ -95,7 +103,7 @@ impl Header {
         let mut bytes = [0; HEADER_BYTES];
         bytes[at::MAGIC].copy_from_slice(&MAGIC);
         bytes[at::VERSION].copy_from_slice(&self.version.to_le_bytes());
-        bytes[at::LAYOUT] = self.layout.tag();
+        bytes[at::LAYOUT] = self.kind.tag();
         bytes[at::HASHER] = self.hasher.tag();
         bytes[at::PROBES] = self.geometry.k as u8; // at most 32
         bytes[at::SEED].copy_from_slice(&self.seed.to_le_bytes());
@@ -134,11 +142,11 @@ impl Header {
         if flags != 0 || bytes[at::RESERVED] != 0 {
             return Err(FormatError::Flags { flags, reserved: bytes[at::RESERVED] });
         }
-        let layout = LayoutKind::from_tag(bytes[at::LAYOUT]).ok_or(FormatError::Layout { tag: bytes[at::LAYOUT] })?;
+        let kind = FilterKind::from_tag(bytes[at::LAYOUT]).ok_or(FormatError::Layout { tag: bytes[at::LAYOUT] })?;
         let hasher = HasherId::from_tag(bytes[at::HASHER]).ok_or(FormatError::Hasher { tag: bytes[at::HASHER] })?;
         let geometry = Geometry { bits: u64_at(at::BITS), k: bytes[at::PROBES].into() };
-        layout.model().validate(geometry)?;
-        let (claimed, needed) = (u64_at(at::PAYLOAD_BYTES), geometry.bits / 8);
+        kind.validate(geometry)?;
+        let (claimed, needed) = (u64_at(at::PAYLOAD_BYTES), kind.bytes(geometry));
         if claimed != needed {
             return Err(FormatError::PayloadLength { claimed, needed });
         }
@@ -147,7 +155,7 @@ impl Header {
             return Err(FormatError::Fpr { fpr: design.fpr });
         }
         let (seed, payload_checksum) = (u64_at(at::SEED), u64_at(at::PAYLOAD_CHECKSUM));
-        Ok(Self { version, layout, hasher, seed, geometry, design, payload_checksum })
+        Ok(Self { version, kind, hasher, seed, geometry, design, payload_checksum })
     }
 
     /// Are there as many bytes behind the header as it says?

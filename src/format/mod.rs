@@ -29,18 +29,19 @@ pub use frame::{Frame, decode, hold, probe, to_vec};
 pub use header::{HEADER_BYTES, Header, VERSION};
 
 use crate::{
-    AnyFilter, Design, Filter, Layout, LayoutKind,
+    AnyCounting, AnyFilter, CounterLayout, CountingView, DLeftCountingBloom, Design, Filter, FilterKind, Layout,
+    PlainCountingBloom,
     hash::{HasherId, KeyHasher},
     mem::{Owned, View},
     sizing::Geometry,
 };
 
-/// A filter whose bits lie in one piece and are written by nobody: what can become a frame. A shared filter is frozen
-/// first.
+/// A filter whose bits, counters or buckets lie in one piece and are written by nobody: what can become a frame. A shared
+/// filter is frozen first.
 pub trait Stored: private::Sealed {
-    /// Its layout.
-    fn layout(&self) -> LayoutKind;
-    /// Its bits m and probes k.
+    /// What it is.
+    fn kind(&self) -> FilterKind;
+    /// Its bits m and probes k, as [`FilterKind::validate`] has them.
     fn geometry(&self) -> Geometry;
     /// What it was sized for.
     fn design(&self) -> Design;
@@ -48,7 +49,7 @@ pub trait Stored: private::Sealed {
     fn hasher_id(&self) -> HasherId;
     /// Its hasher's seed, or the check of its key.
     fn seed(&self) -> u64;
-    /// Its bits.
+    /// Its bits, counters or buckets.
     fn payload(&self) -> &[u8];
 }
 
@@ -60,8 +61,8 @@ macro_rules! stored {
     ($([$($generics:tt)*] $Filter:ty;)*) => { $(
         impl<$($generics)*> private::Sealed for $Filter {}
         impl<$($generics)*> Stored for $Filter {
-            fn layout(&self) -> LayoutKind {
-                self.kind()
+            fn kind(&self) -> FilterKind {
+                self.kind().into()
             }
             fn geometry(&self) -> Geometry {
                 self.geometry()
@@ -85,4 +86,8 @@ stored! {
     [L: Layout, H: KeyHasher] Filter<L, Owned<L::Unit>, H>;
     ['b, L: Layout, H: KeyHasher] Filter<L, View<'b, L::Unit>, H>;
     ['b] AnyFilter<'b>;
+    [L: CounterLayout, H: KeyHasher] PlainCountingBloom<L, H>;
+    ['b, L: CounterLayout, H: KeyHasher] CountingView<'b, L, H>;
+    [S: AsRef<[u8]>, H: KeyHasher] DLeftCountingBloom<S, H>;
+    [] AnyCounting;
 }

@@ -175,7 +175,7 @@ impl SegmentPolicy {
                 let frame = Frame::open(bytes)?;
                 self.check(&frame)?;
                 let header = frame.header();
-                Probe::Filter(any(header.layout, HEADER_BYTES..length, header.geometry, header.design)?)
+                Probe::Filter(any(header.layout()?, HEADER_BYTES..length, header.geometry, header.design)?)
             }
             FrameKind::Compact => {
                 let frame = Compact::open(bytes)?;
@@ -219,6 +219,8 @@ impl SegmentPolicy {
 
     /// Was the filter built by this policy's hasher?
     fn check(&self, frame: &Frame<'_>) -> Result<(), FormatError> {
+        // A filter that counts is no gate.
+        frame.header().layout()?;
         frame.check_hasher(&self.hasher)
     }
 
@@ -366,7 +368,7 @@ impl SegmentFilterBuilder {
         })?;
         Ok(match policy.frame {
             FrameKind::Full => crate::format::to_vec(&filter),
-            FrameKind::Compact => compact::large(&filter),
+            FrameKind::Compact => compact::large(&filter, layout),
         })
     }
 }
