@@ -103,9 +103,9 @@ pub mod sizing;
 
 pub use dispatch::{BulkOptions, Kernel, Level, LoadLoop};
 pub use filters::{
-    AnyCounting, AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder, CountingView,
-    DLeftBuilder, DLeftCountingBloom, DLeftView, Design, Filter, FilterKind, FilterView, LayoutKind, NegativeGate,
-    Partitioned, PlainCountingBloom, SharedFilter, SplitBlock, SplitLine, Word,
+    AnyCounting, AnyFilter, Blocked, Blocked128, Builder, Classic, Contains, CountingBloom, CountingBuilder,
+    CountingView, DLeftBuilder, DLeftCountingBloom, DLeftView, Design, Filter, FilterKind, FilterView, LayoutKind,
+    NegativeGate, Partitioned, PlainCountingBloom, SharedFilter, SplitBlock, SplitLine, Word,
 };
 pub use hash::Digest;
 pub use layout::{CounterLayout, CounterUnit, Layout};

@@ -156,6 +156,23 @@ fn a_table_holds_what_it_is_made_for() {
     }
 }
 
+/// Digests that come sorted, or bucket after bucket from another table, fill a table as well as random ones.
+#[test]
+fn sorted_digests() {
+    for slot_bits in SLOTS {
+        let mut table = table(1_000, slot_bits, Level::get());
+        let capacity = DLeft::capacity(table.geometry()) as usize;
+        let mut keys: Vec<Digest> = Random(5).take(capacity).map(Digest).collect();
+        keys.sort_unstable();
+        table.insert_batch(&keys).expect("room");
+        let mut merged = self::table(1_000, slot_bits, Level::get());
+        merged.merge(&table).expect("room");
+        assert_eq!(merged.total(), capacity as u64);
+        assert!(keys.iter().all(|&key| merged.contains_digest(key)));
+        assert!(keys.iter().all(|&key| merged.remove_digest(key).is_ok()));
+    }
+}
+
 /// A key that is there twenty times goes as often as it came.
 #[test]
 fn often() {

@@ -62,8 +62,10 @@ impl Slots {
     #[inline(always)]
     fn places(self, digest: Digest) -> Places {
         let scaled = |half: u64| half.wrapping_mul(self.buckets) >> 32;
-        let fingerprint = digest.0 & ((1 << self.fingerprint_bits()) - 1);
-        let first = scaled(digest.0 >> 32);
+        // Mixed, or digests that come sorted would fill bucket after bucket, and few keys had a choice.
+        let mixed = digest.0.wrapping_mul(MULTIPLIERS[2]);
+        let fingerprint = mixed & ((1 << self.fingerprint_bits()) - 1);
+        let first = scaled(mixed >> 32);
         let moved = first + scaled(fingerprint.wrapping_mul(MULTIPLIERS[1]) >> 32);
         let second = if moved >= self.buckets { moved - self.buckets } else { moved };
         Places {
@@ -301,8 +303,19 @@ impl Slots {
         };
         // The least high half that is mapped to the bucket.
         let high = ((u128::from(first) << 32).div_ceil(u128::from(self.buckets))) as u64;
-        Digest(high << 32 | element.fingerprint)
+        Digest((high << 32 | element.fingerprint).wrapping_mul(inverse(MULTIPLIERS[2])))
     }
+}
+
+/// The number whose product with an odd number is 1, modulo 2⁶⁴: each step of Newton's doubles the bits that are right.
+const fn inverse(odd: u64) -> u64 {
+    let mut x = odd; // three bits are right: odd·odd = 1 modulo 8
+    let mut bits = 3;
+    while bits < 64 {
+        x = x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x)));
+        bits *= 2;
+    }
+    x
 }
 
 /// What lies in a slot.

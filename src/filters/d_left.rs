@@ -37,6 +37,7 @@ use crate::{
     mem::{Owned, Shape},
     sizing::{DLeft, Geometry},
 };
+use alloc::vec::Vec;
 
 /// A d-left counting filter, buckets in `S`, keys hashed by `H`.
 ///
@@ -175,6 +176,14 @@ impl<H: KeyHasher> DLeftBuilder<H> {
         let design = Design { keys: self.keys, fpr: DLeft::fpr(self.keys, geometry) };
         Ok(DLeftCountingBloom::from_parts(table(geometry)?, geometry, design, self.hasher, self.level))
     }
+}
+
+/// Euclid's.
+fn gcd(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Zeroed buckets for a geometry that was validated.
@@ -423,9 +432,21 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
     ) -> Result<(), DLeftMergeError> {
         super::filter::check_like((self.geometry, &self.hasher), (other.geometry, &other.hasher))?;
         let mut merged = self.to_owned_filter().map_err(DLeftMergeError::Alloc)?;
-        for element in other.slots.elements(other.buckets()) {
-            for _ in 0..element.count {
-                merged.insert_digest(other.slots.digest_of(element)).map_err(DLeftMergeError::Full)?;
+        let mut elements = Vec::new();
+        let count = other.slots_taken() as usize; // no more than there are bytes
+        let refused = AllocError::Refused { bytes: (count * size_of::<(Digest, u16)>()) as u64 };
+        elements.try_reserve_exact(count).map_err(|_| DLeftMergeError::Alloc(refused))?;
+        let all = other.slots.elements(other.buckets());
+        elements.extend(all.map(|element| (other.slots.digest_of(element), element.count)));
+        // Bucket after bucket they would come to few keys with a choice: so in steps that visit all of them.
+        let step = (count as f64 * 0.618) as usize | 1;
+        let step = (step..).step_by(2).find(|&step| gcd(step, count) == 1).unwrap_or(1);
+        let mut at = 0;
+        for _ in 0..count {
+            at = (at + step) % count;
+            let (digest, times) = elements[at];
+            for _ in 0..times {
+                merged.insert_digest(digest).map_err(DLeftMergeError::Full)?;
             }
         }
         self.store = merged.store;

@@ -10,14 +10,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use bloomline::{AnyFilter, Contains, Digest};
+use bloomline::error::AllocError;
+use bloomline::{Digest, FilterKind};
 use serde::Serialize;
 
 use crate::check::{self, Range};
 use crate::digests::{Digester, Distinct};
 use crate::keys::{FormatArgs, KeyReader};
 use crate::secret::SecretArgs;
-use crate::stored::{self, Stored};
+use crate::stored::{self, Kept, Stored};
 use crate::table;
 use crate::{Failure, Outcome, report};
 
@@ -83,7 +84,7 @@ struct Rate {
 }
 
 /// Of these digests, how many the filter says may be present.
-fn maybe(filter: &AnyFilter<'_>, digests: &[Digest]) -> u64 {
+fn maybe(filter: &Kept, digests: &[Digest]) -> u64 {
     let mut words = [0; 64];
     let mut count = |digests: &[Digest]| {
         let words = &mut words[..digests.len().div_ceil(64)];
@@ -104,6 +105,18 @@ fn remove(digests: &mut Vec<Digest>, others: &[Digest]) {
     });
 }
 
+/// The variance of the filter's own rate around the formula's.
+fn variance(filter: &Kept, members: u64) -> Result<f64, AllocError> {
+    let geometry = filter.geometry();
+    let of = |bits: &bloomline::AnyFilter<'_>| check::variance(bits.kind().model(), geometry, members, bits.as_bytes());
+    Ok(match filter {
+        Kept::Bits(filter) => of(filter),
+        // How many elements are members is all that matters, and hardly varies.
+        Kept::Counting(filter) if filter.kind() == FilterKind::DLeft => 0.0,
+        Kept::Counting(filter) => filter.to_bloom()?.as_ref().map_or(0.0, of),
+    })
+}
+
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     let inputs = [Some(&args.file), Some(&args.members), args.absent.as_ref()];
     if inputs.iter().flatten().filter(|path| path.as_os_str() == "-").count() > 1 {
@@ -117,7 +130,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
     let members = Distinct::read(open(&args.members)?, digester)?;
 
     let (kind, geometry) = (filter.kind(), filter.geometry());
-    let fpr_expected = kind.model().fpr(members.len(), geometry);
+    let fpr_expected = kind.fpr(members.len(), geometry);
     let rate = match absent {
         None => None,
         Some(reader) => {
@@ -131,7 +144,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
                     "{name}: every key in it is a member: there is nothing to measure"
                 )));
             }
-            let variance = check::variance(kind.model(), geometry, members.len(), filter.as_bytes());
+            let variance =
+                variance(&filter, members.len()).map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
             let Range { low, high } = check::interval(maybe, asked, fpr_expected, variance);
             Some(Rate {
                 absent: keys,
@@ -152,14 +166,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
         file: name,
         layout: kind.name(),
         bytes: filter.size_in_bytes(),
-        bits_per_key: geometry.bits as f64 / members.len() as f64,
+        bits_per_key: filter.size_in_bytes() as f64 * 8.0 / members.len() as f64,
         members: members.keys,
         members_distinct: members.len(),
         members_missed,
         rate,
         fpr_expected,
-        fpr_current: filter.current_fpr(),
-        keys_estimated: Some(filter.estimated_cardinality()).filter(|keys| keys.is_finite()),
+        fpr_current: filter.current_fpr().map_err(|error| Failure::Usage(format!("{kind}: {error}")))?,
+        keys_estimated: filter.estimated_keys(),
         passed: members_missed == 0 && inside,
     };
     if args.json {

@@ -13,7 +13,7 @@ use bloomline::format::HEADER_BYTES;
 use bloomline::hash::{AnyHasher, Blake2b, KeyHasher, Xxh3, Xxh64};
 use bloomline::machine::Machine;
 use bloomline::sizing::Geometry;
-use bloomline::{AnyFilter, BulkOptions, Design, LayoutKind, Level};
+use bloomline::{AnyCounting, AnyFilter, BulkOptions, Design, FilterKind, Level};
 use serde::Serialize;
 
 use crate::digests::{Digester, Distinct};
@@ -127,10 +127,10 @@ struct Report {
 }
 
 /// The size for so many keys, when so large a filter may be made here.
-fn sized(kind: LayoutKind, target: Target, keys: u64) -> Result<Geometry, Failure> {
+fn sized(kind: FilterKind, target: Target, keys: u64) -> Result<Geometry, Failure> {
     let failure = |source: BuildError| Failure::Size { what: kind.name(), source };
     let geometry = target.size(kind, keys).map_err(|error| failure(error.into()))?;
-    let (bytes, cap) = (geometry.bits / 8, Machine::get().memory_cap());
+    let (bytes, cap) = (kind.bytes(geometry), Machine::get().memory_cap());
     if bytes > cap { Err(failure(AllocError::OverCap { bytes, cap }.into())) } else { Ok(geometry) }
 }
 
@@ -151,30 +151,43 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
     let Distinct { digests, keys } = Distinct::read(reader, digester)?;
     let distinct = digests.len() as u64;
     let geometry = sized(kind, args.target(), distinct)?;
-    let design = Design { keys: distinct, fpr: kind.model().fpr(distinct, geometry) };
+    let design = Design { keys: distinct, fpr: kind.fpr(distinct, geometry) };
     let failure = |source: BuildError| Failure::Size { what: kind.name(), source };
-    let filter = AnyFilter::with_geometry(kind, geometry, design, hasher.clone(), Level::get());
-    let mut filter = filter.map_err(failure)?;
-    let scratch = usize::try_from(args.scratch).unwrap_or(usize::MAX);
-    filter.insert_bulk(&digests, BulkOptions::default().scratch_bytes(scratch)).map_err(|error| match error {
-        WriteError::Alloc(error) => failure(error.into()),
-        error => Failure::Usage(format!("{kind}: {error}")),
-    })?;
-    drop(digests);
-    output.finish(&filter, out)?;
+    let (level, bytes) = (Level::get(), kind.bytes(geometry));
+    match kind {
+        FilterKind::Bits(layout) => {
+            let filter = AnyFilter::with_geometry(layout, geometry, design, hasher.clone(), level);
+            let mut filter = filter.map_err(failure)?;
+            let scratch = usize::try_from(args.scratch).unwrap_or(usize::MAX);
+            let options = BulkOptions::default().scratch_bytes(scratch);
+            filter.insert_bulk(&digests, options).map_err(|error| match error {
+                WriteError::Alloc(error) => failure(error.into()),
+                error => Failure::Usage(format!("{kind}: {error}")),
+            })?;
+            drop(digests);
+            output.finish(&filter, out)?;
+        }
+        kind => {
+            let filter = AnyCounting::with_geometry(kind, geometry, design, hasher.clone(), level);
+            let mut filter = filter.map_err(failure)?;
+            filter.insert_batch(&digests).map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
+            drop(digests);
+            output.finish(&filter, out)?;
+        }
+    }
 
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         layout: kind.name(),
-        level: filter.level().name(),
+        level: level.name(),
         hasher: hasher.id().name(),
         keys,
         keys_distinct: distinct,
         bits: geometry.bits,
         k: geometry.k,
-        bytes: geometry.bits / 8,
-        file_bytes: geometry.bits / 8 + HEADER_BYTES as u64,
-        bits_per_key: geometry.bits as f64 / distinct as f64,
+        bytes,
+        file_bytes: bytes + HEADER_BYTES as u64,
+        bits_per_key: bytes as f64 * 8.0 / distinct as f64,
         fpr_expected: design.fpr,
     };
     if args.json {

@@ -164,7 +164,7 @@ mod tests {
             let (mut rates, mut told, mut outside) = (Vec::new(), 0.0, 0);
             for seed in 0..200u64 {
                 let digests = Digests::new(seed);
-                let mut filter = subject::new(kind, KEYS, geometry, Xxh3::default()).unwrap();
+                let mut filter = subject::new(kind.into(), KEYS, geometry, Xxh3::default()).unwrap();
                 let members: Vec<_> = (0..KEYS).map(|i| digests.member(i)).collect();
                 filter.insert_batch(&members);
                 let absent: Vec<_> = (0..1_000_000).map(|i| digests.absent(i)).collect();

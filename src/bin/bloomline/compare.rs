@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bloomline::hash::{Hashes, Xxh3};
 use bloomline::machine::Machine;
-use bloomline::{BulkOptions, Digest, LayoutKind};
+use bloomline::{BulkOptions, Digest, FilterKind};
 use serde::Serialize;
 
 use crate::keys::{FormatArgs, KeyReader, KeySet};
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
     let mut sizes = Vec::new();
     for &kind in &kinds {
         let geometry = args.target().size(kind, keys).map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
-        let (bytes, cap) = (geometry.bits / 8, Machine::get().memory_cap());
+        let (bytes, cap) = (kind.bytes(geometry), Machine::get().memory_cap());
         if bytes > cap {
             let error = bloomline::error::AllocError::OverCap { bytes, cap };
             return Err(Failure::Usage(format!("{kind}: {error}")));
@@ -261,7 +261,7 @@ fn built(error: impl std::fmt::Display) -> Failure {
 /// Filters of the real keys.
 fn real_stage<'k>(
     real: &'k Real,
-    sizes: &[(LayoutKind, bloomline::sizing::Geometry)],
+    sizes: &[(FilterKind, bloomline::sizing::Geometry)],
     hasher: Xxh3,
     bench: &Bench,
 ) -> Result<Stage<'k>, Failure> {

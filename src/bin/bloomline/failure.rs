@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use bloomline::error::{BuildError, CombineError, LevelError};
+use bloomline::error::{BuildError, DLeftMergeError, LevelError};
 
 use crate::keys::KeyError;
 use crate::names::UnknownName;
@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     /// A secret can't be had from its file.
     Secret(SecretError),
     /// Two filters can't be united.
-    Unlike { left: String, right: String, source: CombineError },
+    Unlike { left: String, right: String, source: DLeftMergeError },
     /// A report or a filter can't be saved.
     Save { path: PathBuf, source: io::Error },
     /// The results can't be written.

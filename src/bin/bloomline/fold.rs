@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bloomline::Contains;
 use serde::Serialize;
 
-use crate::stored::{self, Stored};
+use crate::stored::{self, Kept, Stored};
 use crate::whole::Output;
 use crate::{Failure, Outcome, numbers, report, table};
 
@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
         return Err(Failure::Usage("--json and the filter can't both go to standard output".to_owned()));
     }
     let Stored { name, filter, .. } = stored::read(&args.file, |header| Ok(header.unkeyed()))?;
+    let Kept::Bits(filter) = filter else {
+        return Err(Failure::Usage(format!("{name}: a filter of kind {} can't be folded", filter.kind())));
+    };
     let mut report = Report {
         version: env!("CARGO_PKG_VERSION"),
         layout: filter.kind().name(),

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use bloomline::Contains;
+use bloomline::FilterKind;
+use bloomline::error::AllocError;
 use bloomline::format::HEADER_BYTES;
 use bloomline::hash::HasherId;
 use bloomline::machine::Machine;
@@ -54,12 +55,14 @@ struct Report {
     /// `null` when every bit is set: there is no telling.
     keys_estimated: Option<f64>,
     fpr_current: f64,
+    /// Of filters with counters that can be.
+    stuck_counters: Option<u64>,
     past_design: bool,
     tier: &'static str,
 }
 
 impl Report {
-    fn new(Stored { name, header, filter }: &Stored) -> Self {
+    fn new(Stored { name, header, filter }: &Stored) -> Result<Self, AllocError> {
         let (geometry, design) = (filter.geometry(), filter.design());
         let (mut seed, mut key_check) = (None, None);
         match header.hasher {
@@ -68,7 +71,7 @@ impl Report {
             _ => seed = Some(header.seed),
         }
         let keys_designed = Some(design.keys).filter(|&keys| keys > 0);
-        Self {
+        Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             file: name.clone(),
             format_version: header.version,
@@ -83,14 +86,15 @@ impl Report {
             file_bytes: filter.size_in_bytes() + HEADER_BYTES as u64,
             payload_checksum: format!("{:#018x}", header.payload_checksum),
             keys_designed,
-            bits_per_key: keys_designed.map(|keys| geometry.bits as f64 / keys as f64),
+            bits_per_key: keys_designed.map(|keys| filter.size_in_bytes() as f64 * 8.0 / keys as f64),
             fpr_expected: keys_designed.map(|_| design.fpr),
             occupancy: filter.occupancy(),
-            keys_estimated: Some(filter.estimated_cardinality()).filter(|keys| keys.is_finite()),
-            fpr_current: filter.current_fpr(),
+            keys_estimated: filter.estimated_keys(),
+            fpr_current: filter.current_fpr()?,
+            stuck_counters: filter.stuck_counters(),
             past_design: filter.is_past_design(),
             tier: Machine::get().tier(filter.size_in_bytes()).name(),
-        }
+        })
     }
 
     fn text(&self) -> String {
@@ -106,7 +110,15 @@ impl Report {
                 _ => self.hasher.to_owned(),
             },
         );
-        line("size", format!("{} bits ({}), {} probes", table::count(self.bits), table::bytes(self.bytes), self.k));
+        let (m, bytes, k) = (table::count(self.bits), table::bytes(self.bytes), self.k);
+        let (what, set) = match FilterKind::from_name(self.layout) {
+            Some(FilterKind::Counting | FilterKind::BlockedCounting) => {
+                (format!("{m} counters of 4 bits ({bytes}), {k} probes"), "counters set")
+            }
+            Some(FilterKind::DLeft) => (format!("{m} bits ({bytes}), slots of {k} bits"), "slots taken"),
+            _ => (format!("{m} bits ({bytes}), {k} probes"), "bits set"),
+        };
+        line("size", what);
         line(
             "sized for",
             match (self.keys_designed, self.bits_per_key, self.fpr_expected) {
@@ -117,7 +129,10 @@ impl Report {
             },
         );
         line("checksum", format!("{}, right", self.payload_checksum));
-        line("bits set", table::percent(self.occupancy));
+        line(set, table::percent(self.occupancy));
+        if let Some(stuck) = self.stuck_counters {
+            line("stuck", format!("{} counters at 15", table::count(stuck)));
+        }
         line(
             "holds",
             match self.keys_estimated {
@@ -148,7 +163,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
         Some(_) => header.hasher(secret.as_ref()),
         None => Ok(header.unkeyed()),
     })?;
-    let report = Report::new(&stored);
+    let report = Report::new(&stored).map_err(|error| Failure::Usage(format!("{}: {error}", stored.name)))?;
     if args.json {
         report::write_json(out, &report)?
     } else {

@@ -23,6 +23,7 @@ mod pin;
 mod plan;
 mod progress;
 mod query;
+mod remove;
 mod report;
 mod secret;
 mod stage;
@@ -71,6 +72,8 @@ enum Command {
     Audit(audit::Args),
     /// Unite filters of the same kind
     Merge(merge::Args),
+    /// Take keys out of a filter that counts
+    Remove(remove::Args),
     /// Shrink a filter that was built too large
     Fold(fold::Args),
 }
@@ -131,6 +134,7 @@ fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write) -> Result<Outc
         Command::Inspect(args) => inspect::run(&args, out),
         Command::Audit(args) => audit::run(&args, out),
         Command::Merge(args) => merge::run(&args, out),
+        Command::Remove(args) => remove::run(&args, out),
         Command::Fold(args) => fold::run(&args, out),
     }
 }

@@ -17,7 +17,8 @@ use crate::{Failure, Outcome, report};
 #[command(after_help = "\
 Filters are united when layout, size, probes, hasher and seed are the same. No
 secret is needed. The result says that it was sized for what the first filter
-was sized for; sizing for all keys beforehand is what keeps the rate.
+was sized for; sizing for all keys beforehand is what keeps the rate. Filters
+that count hold each key as often as both did; a d-left table may be full.
 The output may be one of the inputs.")]
 pub(crate) struct Args {
     /// Filter files; - for standard input
@@ -59,22 +60,22 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> 
             None => union = Some(next),
             Some(union) => {
                 let unlike = |source| Failure::Unlike { left: union.name.clone(), right: next.name.clone(), source };
-                union.filter.union_with(&next.filter).map_err(unlike)?;
+                union.filter.merge(&next.filter).map_err(unlike)?;
             }
         }
     }
     let Some(Stored { filter, .. }) = union else {
         return Err(Failure::Usage("no filter to merge".to_owned()));
     };
-    output.finish(&filter, out)?;
+    output.finish_kept(&filter, out)?;
 
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         layout: filter.kind().name(),
         filters: args.files.len(),
         keys_designed: Some(filter.design().keys).filter(|&keys| keys > 0),
-        keys_estimated: Some(filter.estimated_cardinality()).filter(|keys| keys.is_finite()),
-        fpr_current: filter.current_fpr(),
+        keys_estimated: filter.estimated_keys(),
+        fpr_current: filter.current_fpr().map_err(|error| Failure::Usage(error.to_string()))?,
         past_design: filter.is_past_design(),
     };
     if args.json {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use bloomline::error::LevelError;
-use bloomline::{LayoutKind, Level};
+use bloomline::{FilterKind, LayoutKind, Level};
 
 use crate::Failure;
 
@@ -40,18 +40,19 @@ pub(crate) fn find(kind: &'static str, given: &str, known: &[&str]) -> Result<us
     })
 }
 
-/// The layouts of these names, in the order of the list of layouts; all of them when no name is given.
-pub(crate) fn layouts(names: &[String]) -> Result<Vec<LayoutKind>, UnknownName> {
-    let known: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
+/// The kinds of filters of these names, in the order of the list; all of them when no name is given.
+pub(crate) fn layouts(names: &[String]) -> Result<Vec<FilterKind>, UnknownName> {
+    let known: Vec<&str> = FilterKind::all().map(FilterKind::name).collect();
     let chosen = names.iter().map(|name| find("layout", name, &known)).collect::<Result<Vec<_>, _>>()?;
-    let wanted = |(i, &kind): (usize, &LayoutKind)| (names.is_empty() || chosen.contains(&i)).then_some(kind);
-    Ok(LayoutKind::ALL.iter().enumerate().filter_map(wanted).collect())
+    let wanted = |(i, kind): (usize, FilterKind)| (names.is_empty() || chosen.contains(&i)).then_some(kind);
+    Ok(FilterKind::all().enumerate().filter_map(wanted).collect())
 }
 
-/// The layout of this name.
-pub(crate) fn layout(name: &str) -> Result<LayoutKind, UnknownName> {
-    let known: Vec<&str> = LayoutKind::ALL.iter().map(|kind| kind.name()).collect();
-    Ok(LayoutKind::ALL[find("layout", name, &known)?])
+/// The kind of this name.
+pub(crate) fn layout(name: &str) -> Result<FilterKind, UnknownName> {
+    let known: Vec<&str> = FilterKind::all().map(FilterKind::name).collect();
+    let at = find("layout", name, &known)?;
+    Ok(FilterKind::all().nth(at).unwrap_or(LayoutKind::Classic.into())) // it is one of them
 }
 
 /// The levels of these names, ascending; those of this machine up to the chosen one when no name is given.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bloomline::LayoutKind;
+use bloomline::FilterKind;
 use bloomline::error::SizingError;
 use bloomline::machine::Machine;
 use bloomline::sizing::Geometry;
@@ -41,11 +41,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The size of a layout for so many keys.
-    pub(crate) fn size(self, kind: LayoutKind, keys: u64) -> Result<Geometry, SizingError> {
+    /// The size of a filter for so many keys.
+    pub(crate) fn size(self, kind: FilterKind, keys: u64) -> Result<Geometry, SizingError> {
         match self {
-            Self::Fpr(fpr) => kind.model().size_for_fpr(keys, fpr),
-            Self::BitsPerKey(bits) => kind.model().size_for_bits_per_key(keys, bits),
+            Self::Fpr(fpr) => kind.size_for_fpr(keys, fpr),
+            Self::BitsPerKey(bits) => kind.size_for_bits_per_key(keys, bits),
         }
     }
 
@@ -70,7 +70,8 @@ struct Report {
     layouts: Vec<Row>,
 }
 
-/// A layout: its size, or why there is none.
+/// A layout: its size, or why there is none. Of filters that count, `bits` are the counters, or the bits of a d-left
+/// table, whose `k` is the bits of a slot; `bytes` and `bits_per_key` are memory.
 #[derive(Debug, Default, Serialize)]
 struct Row {
     layout: &'static str,
@@ -85,16 +86,16 @@ struct Row {
 }
 
 impl Row {
-    fn new(kind: LayoutKind, keys: u64, target: Target, machine: &Machine) -> Result<Self, SizingError> {
+    fn new(kind: FilterKind, keys: u64, target: Target, machine: &Machine) -> Result<Self, SizingError> {
         let geometry = target.size(kind, keys)?;
-        let bytes = geometry.bits / 8;
+        let bytes = kind.bytes(geometry);
         Ok(Self {
             layout: kind.name(),
             bits: Some(geometry.bits),
             k: Some(geometry.k),
             bytes: Some(bytes),
-            bits_per_key: Some(geometry.bits as f64 / keys as f64),
-            fpr_expected: Some(kind.model().fpr(keys, geometry)),
+            bits_per_key: Some(bytes as f64 * 8.0 / keys as f64),
+            fpr_expected: Some(kind.fpr(keys, geometry)),
             tier: Some(machine.tier(bytes).name()),
             over_memory_cap: Some(bytes > machine.memory_cap()),
             error: None,

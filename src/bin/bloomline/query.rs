@@ -3,14 +3,15 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use bloomline::{AnyFilter, Contains, Digest};
+use bloomline::Digest;
 use serde::Serialize;
 
 use crate::digests::Digester;
 use crate::keys::{Batch, FormatArgs, KeyReader};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::{Failure, Outcome, report, stored};
+use crate::stored::{self, Kept};
+use crate::{Failure, Outcome, report};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -54,7 +55,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(filter: &AnyFilter<'_>, args: &Args, batch: Batch<'_>, digests: &[Digest]) -> Self {
+    fn new(filter: &Kept, args: &Args, batch: Batch<'_>, digests: &[Digest]) -> Self {
         let mut words = vec![0; digests.len().div_ceil(64)];
         // All of them "maybe" if it failed, which it can't: there is a word for every 64 keys.
         if filter.contains_batch(digests, &mut words).is_err() {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use bloomline::hash::{Hashes, Xxh3};
 use bloomline::machine::huge_bytes;
-use bloomline::sizing::Geometry;
-use bloomline::{BulkOptions, Digest, LayoutKind, Level, LoadLoop};
+use bloomline::sizing::{DLeft, Geometry};
+use bloomline::{BulkOptions, Digest, FilterKind, LayoutKind, Level, LoadLoop};
 
-use crate::check::{self, Range};
+use crate::check::Range;
 use crate::measure::{self, Digests, Median, Random, Samples, ns_per_key};
 use crate::progress::Progress;
 use crate::subject::{self, Subject};
@@ -27,6 +27,8 @@ const NARROW: f64 = 0.01;
 /// Digests of each kind whose answers are compared one by one between levels before anything is timed. The number of
 /// hits is compared over all digests, in every timed sample.
 const COMPARED: usize = 1 << 20;
+/// Keys that are inserted into a filter that counts, in a sample.
+const COUNTED: usize = 1 << 22;
 /// Lookups of a dependent chain.
 const CHAIN: usize = 1 << 16;
 /// A layout that is faster than the limit by more than this shows that the limit is not one.
@@ -98,13 +100,13 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(crate) fn new(subject: Box<dyn Subject>, scratch: Option<Box<dyn Subject>>, keys: u64) -> Self {
-        let fpr_expected = subject.kind().model().fpr(keys, subject.geometry());
+        let fpr_expected = subject.kind().fpr(keys, subject.geometry());
         let range = Range { low: 0.0, high: 1.0 };
         let (pooled, counts, huge_bytes) = (None, [0; 3], None);
         Self { keys, subject, scratch, fpr_expected, pooled, fpr_measured: f64::NAN, range, counts, huge_bytes }
     }
 
-    fn kind(&self) -> LayoutKind {
+    fn kind(&self) -> FilterKind {
         self.subject.kind()
     }
 }
@@ -184,11 +186,16 @@ fn fixed_k(kind: LayoutKind) -> u32 {
     }
 }
 
-/// The filter of a synthetic tier: at most so many bytes, and a tenth of its bits as keys.
-fn fixed_geometry(kind: LayoutKind, bytes: u64) -> (Geometry, u64) {
-    let k = fixed_k(kind);
-    let unit = kind.model().unit_bits(k);
-    let bits = bytes * 8 / unit * unit;
+/// The filter of a synthetic tier: at most so many bytes, and a tenth of its bits or counters as keys; of a d-left table,
+/// with its smallest slots, as many keys as it is made for.
+fn fixed_geometry(kind: FilterKind, bytes: u64) -> (Geometry, u64) {
+    let Some(layout) = kind.layout() else {
+        let geometry = Geometry { bits: bytes / 128 * 1024, k: 16 };
+        return (geometry, DLeft::capacity(geometry));
+    };
+    let k = fixed_k(layout);
+    let unit = layout.model().unit_bits(k);
+    let bits = if kind.counts() { bytes * 2 } else { bytes * 8 } / unit * unit;
     (Geometry { bits, k }, bits / 10)
 }
 
@@ -200,7 +207,8 @@ pub(crate) fn bytes_needed(layouts: usize, bytes: u64, queries: usize) -> u64 {
     let members = (bytes * 8 / 10).min(CHUNK as u64) * 8;
     let scratch = BulkOptions::default().scratch_bytes as u64;
     let filters = if keeps_scratch(bytes) { 2 } else { 1 };
-    layouts as u64 * bytes * filters + 2 * members + scratch + 4 * queries as u64 * 8
+    // Three kinds count, and have a second filter in any case.
+    (layouts as u64 * filters + 3) * bytes + 2 * members + scratch + 4 * queries as u64 * 8
 }
 
 /// Whether a tier can afford a second filter for every layout.
@@ -219,11 +227,11 @@ impl<'k> Stage<'k> {
     pub(crate) fn synthetic(
         name: &'static str,
         bytes: u64,
-        kinds: &[LayoutKind],
+        kinds: &[FilterKind],
         queries: usize,
         bench: &Bench,
         progress: &mut Progress,
-    ) -> Result<Self, bloomline::error::BuildError> {
+    ) -> Result<Self, String> {
         progress.step(&format!("{name}: making digests"));
         let sizes: Vec<_> = kinds.iter().map(|&kind| (kind, fixed_geometry(kind, bytes))).collect();
         let (least, most) = sizes.iter().fold((u64::MAX, 0), |(a, b), &(_, (_, n))| (a.min(n), b.max(n)));
@@ -236,10 +244,11 @@ impl<'k> Stage<'k> {
         let half = measure::half(&hits, &absent, &mut random);
         let mut stage = Self::new(name, Queries { absent, half, hits }, members, Xxh3::default());
         for (kind, (geometry, keys)) in sizes {
-            let mut subject = subject::new(kind, keys, geometry, stage.hasher)?;
+            let mut subject = subject::new(kind, keys, geometry, stage.hasher).map_err(|error| error.to_string())?;
             subject.set_level(bench.best());
-            let scratch = match keeps_scratch(bytes) {
-                true => Some(subject::new(kind, keys, geometry, stage.hasher)?),
+            // What counts would count members that are inserted once more.
+            let scratch = match keeps_scratch(bytes) || kind.counts() {
+                true => Some(subject::new(kind, keys, geometry, stage.hasher).map_err(|error| error.to_string())?),
                 false => None,
             };
             stage.entries.push(Entry::new(subject, scratch, keys));
@@ -263,7 +272,7 @@ impl<'k> Stage<'k> {
     }
 
     /// Everything that must hold before a speed means anything. What does not is told in `failures`.
-    pub(crate) fn check(&mut self, bench: &Bench, progress: &mut Progress) -> Result<(), bloomline::error::AllocError> {
+    pub(crate) fn check(&mut self, bench: &Bench, progress: &mut Progress) -> Result<(), String> {
         for entry in &mut self.entries {
             let kind = entry.kind();
             progress.step(&format!("{}: checking {kind}", self.name));
@@ -308,8 +317,7 @@ impl<'k> Stage<'k> {
             // The rate, against the formula.
             let absent = self.queries.absent.len() as u64;
             let measured = entry.counts[0] as f64 / absent.max(1) as f64;
-            let variance =
-                || check::variance(kind.model(), entry.subject.geometry(), entry.keys, entry.subject.bytes());
+            let variance = || entry.subject.variance(entry.keys);
             (entry.fpr_measured, entry.range) =
                 entry.pooled.unwrap_or_else(|| (measured, Range::new(entry.fpr_expected, variance(), absent)));
             if !entry.range.holds(entry.fpr_measured) {
@@ -320,7 +328,8 @@ impl<'k> Stage<'k> {
             }
 
             // The bytes, by every level and every way to insert.
-            if let Some(scratch) = &mut entry.scratch {
+            let small = keeps_scratch(entry.subject.bytes().len() as u64);
+            if let Some(scratch) = entry.scratch.as_mut().filter(|_| small) {
                 scratch.set_level(Level::Scalar);
                 scratch.clear();
                 scratch.insert_batch(members);
@@ -467,8 +476,10 @@ impl<'k> Stage<'k> {
         }
         let digests = match what {
             What::Batch(hits) => self.queries.get(hits),
-            What::Build | What::BuildAll if entry.scratch.is_none() || self.name == KEYS => {
-                &self.members[..self.members.len().min(usize::try_from(entry.keys).unwrap_or(usize::MAX))]
+            What::Build | What::BuildAll if entry.scratch.is_none() || self.name == KEYS || entry.kind().counts() => {
+                let keys = self.members.len().min(usize::try_from(entry.keys).unwrap_or(usize::MAX));
+                // Key by key, many take long and tell no more.
+                &self.members[..if entry.kind().counts() { keys.min(COUNTED) } else { keys }]
             }
             What::Latency => {
                 // Another part of them in every round.
@@ -504,8 +515,15 @@ impl<'k> Stage<'k> {
                 // A few keys are inserted several times, so that the clock sees something.
                 let passes = ((1 << 18) / digests.len().max(1)).max(1);
                 keys *= passes;
-                let insert =
-                    |target: &mut Box<dyn Subject>| (0..passes).try_for_each(|_| target.insert_bulk(digests, options));
+                let insert = |target: &mut Box<dyn Subject>| {
+                    (0..passes).try_for_each(|_| {
+                        // Else its counters would be stuck, or a table full.
+                        if target.kind().counts() {
+                            target.clear();
+                        }
+                        target.insert_bulk(digests, options)
+                    })
+                };
                 let done = if threads == 1 { insert(target) } else { bench.pool.install(|| insert(target)) };
                 refused = done.err();
             }
@@ -595,9 +613,9 @@ impl<'k> Stage<'k> {
                     keys: entry.keys,
                     bits: geometry.bits,
                     k: geometry.k,
-                    bytes: geometry.bits / 8,
+                    bytes: entry.kind().bytes(geometry),
                     huge_bytes: entry.huge_bytes,
-                    bits_per_key: geometry.bits as f64 / entry.keys as f64,
+                    bits_per_key: entry.kind().bytes(geometry) as f64 * 8.0 / entry.keys as f64,
                     fpr_expected: entry.fpr_expected,
                     fpr_measured: entry.fpr_measured,
                     fpr_low: entry.range.low,

@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use bloomline::AnyFilter;
-use bloomline::error::{AllocError, FormatError};
+use bloomline::error::{AllocError, BatchError, CombineError, DLeftMergeError, FormatError};
 use bloomline::format::{Frame, HEADER_BYTES, Header};
 use bloomline::hash::AnyHasher;
 use bloomline::machine::Machine;
+use bloomline::sizing::Geometry;
+use bloomline::{AnyCounting, AnyFilter, Contains, Design, Digest, FilterKind, Level};
 
 /// A filter that was read and verified.
 #[derive(Debug)]
@@ -18,7 +19,97 @@ pub(crate) struct Stored {
     /// The path, or `standard input`.
     pub(crate) name: String,
     pub(crate) header: Header,
-    pub(crate) filter: AnyFilter<'static>,
+    pub(crate) filter: Kept,
+}
+
+/// A filter of any kind.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// Of bits.
+    Bits(AnyFilter<'static>),
+    /// Of counters.
+    Counting(AnyCounting),
+}
+
+/// Does the same to both.
+macro_rules! each {
+    ($kept:expr, $filter:ident => $what:expr) => {
+        match $kept {
+            Kept::Bits($filter) => $what,
+            Kept::Counting($filter) => $what,
+        }
+    };
+}
+
+impl Kept {
+    pub(crate) fn kind(&self) -> FilterKind {
+        each!(self, filter => filter.kind().into())
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        each!(self, filter => filter.geometry())
+    }
+
+    pub(crate) fn design(&self) -> Design {
+        each!(self, filter => filter.design())
+    }
+
+    pub(crate) fn hasher(&self) -> &AnyHasher {
+        each!(self, filter => filter.hasher())
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        each!(self, filter => filter.level())
+    }
+
+    pub(crate) fn size_in_bytes(&self) -> u64 {
+        each!(self, filter => Contains::size_in_bytes(filter))
+    }
+
+    pub(crate) fn contains_batch(&self, digests: &[Digest], out: &mut [u64]) -> Result<(), BatchError> {
+        each!(self, filter => Contains::contains_batch(filter, digests, out))
+    }
+
+    pub(crate) fn occupancy(&self) -> f64 {
+        each!(self, filter => filter.occupancy())
+    }
+
+    /// `None` when there is no telling.
+    pub(crate) fn estimated_keys(&self) -> Option<f64> {
+        Some(each!(self, filter => filter.estimated_cardinality())).filter(|keys| keys.is_finite())
+    }
+
+    /// The rate now, by what is set.
+    pub(crate) fn current_fpr(&self) -> Result<f64, AllocError> {
+        match self {
+            Self::Bits(filter) => Ok(filter.current_fpr()),
+            Self::Counting(filter) => filter.current_fpr(),
+        }
+    }
+
+    pub(crate) fn is_past_design(&self) -> bool {
+        each!(self, filter => filter.is_past_design())
+    }
+
+    /// Makes it the filter of the keys of both.
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), DLeftMergeError> {
+        match (&mut *self, other) {
+            (Self::Bits(ours), Self::Bits(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Counting(ours), Self::Counting(theirs)) => ours.merge(theirs),
+            (ours, theirs) => {
+                let (left, right) = (ours.kind().name(), theirs.kind().name());
+                Err(CombineError::Layout { left, right }.into())
+            }
+        }
+    }
+
+    /// Of filters with counters that can be.
+    pub(crate) fn stuck_counters(&self) -> Option<u64> {
+        match self {
+            Self::Bits(_) => None,
+            Self::Counting(filter) => filter.stuck_counters(),
+        }
+    }
 }
 
 /// Why there is no filter. `name` is the path, or `standard input`.
@@ -138,12 +229,16 @@ fn announced(bytes: &[u8], length: Option<u64>) -> Result<u64, FormatError> {
 fn verified(
     bytes: &[u8],
     hasher: impl FnOnce(&Header) -> Result<AnyHasher, FormatError>,
-) -> Result<(Header, AnyFilter<'static>), FormatError> {
+) -> Result<(Header, Kept), FormatError> {
     let frame = Frame::open(bytes)?;
     // A missing secret is told before gigabytes are summed.
     let hasher = hasher(frame.header())?;
     frame.verify()?;
-    Ok((*frame.header(), frame.filter(hasher)?.to_owned()?))
+    let filter = match frame.header().kind {
+        FilterKind::Bits(_) => Kept::Bits(frame.filter(hasher)?.to_owned()?),
+        _ => Kept::Counting(frame.counting(hasher)?),
+    };
+    Ok((*frame.header(), filter))
 }
 
 #[cfg(test)]
@@ -163,7 +258,8 @@ mod tests {
         filter.insert("key");
         let good = format::to_vec(&filter);
         for length in [None, Some(good.len())] {
-            assert_eq!(file(&good, length).unwrap().filter.as_bytes(), filter.as_bytes());
+            let Kept::Bits(read) = file(&good, length).unwrap().filter else { panic!("bits") };
+            assert_eq!(read.as_bytes(), filter.as_bytes());
             for cut in [HEADER_BYTES, HEADER_BYTES + 1, good.len() - 1] {
                 assert!(file(&good[..cut], length).unwrap_err().starts_with("f: cut short: "), "{cut}");
             }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Failure;
+use crate::stored::Kept;
 
 /// A file that will be written. That it can be is found out before the work, so that minutes are not spent in vain; it
 /// is written under another name in the same folder and takes its own when all of it is on the disk. Nothing is left
@@ -102,6 +103,14 @@ impl Output {
             return Err(Failure::Usage("standard output is a terminal: a filter is not text".to_owned()));
         }
         Ok(Self::Stdout)
+    }
+
+    /// Writes a filter of any kind.
+    pub(crate) fn finish_kept(self, filter: &Kept, out: &mut dyn Write) -> Result<(), Failure> {
+        match filter {
+            Kept::Bits(filter) => self.finish(filter, out),
+            Kept::Counting(filter) => self.finish(filter, out),
+        }
     }
 
     /// Writes the filter.
