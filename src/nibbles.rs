@@ -45,7 +45,7 @@ pub(crate) const fn add(a: u64, b: u64) -> u64 {
         let sum = a + b;
         // The carry is bit 4 of each byte; 15 times it fills the counter.
         let carry = sum >> 4 & 0x0101_0101_0101_0101;
-        (sum | carry * 15) & EVEN
+        (sum | (carry * 15)) & EVEN
     }
     spread(a & EVEN, b & EVEN) | spread(a >> 4 & EVEN, b >> 4 & EVEN) << 4
 }
