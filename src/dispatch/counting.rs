@@ -388,3 +388,7 @@ impl CounterWalk<Blocked128> for ByCounterLine {
         InLine::<M>(units.pick(digest)).lower(&words)
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "counting_loom.rs"]
+mod loom;

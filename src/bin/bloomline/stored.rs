@@ -43,7 +43,7 @@ macro_rules! each {
 
 impl Kept {
     pub(crate) fn kind(&self) -> FilterKind {
-        each!(self, filter => filter.kind().into())
+        each!(self, filter => FilterKind::from(filter.kind()))
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
