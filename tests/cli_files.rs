@@ -740,3 +740,79 @@ fn a_full_disk_is_told() {
     }
     assert_eq!(folder.done("query f keys --count"), b"100000\n");
 }
+
+/// Filters that count: there and back, removed from, and merged.
+#[test]
+fn filters_that_count() {
+    let folder = Folder::new("filters-that-count");
+    folder.file("members", lines("m", 3_000));
+    folder.file("half", lines("m", 1_500));
+    folder.file("others", lines("o", 20_000));
+    for layout in ["counting", "blocked-counting", "d-left"] {
+        folder.done(&format!("build members --layout {layout} --fpr 1% -o f"));
+        let about = folder.json("inspect f --json");
+        assert_eq!(about["layout"], layout);
+        assert!(about["keys_estimated"].as_f64().unwrap() > 2_900.0);
+        assert_eq!(about["stuck_counters"].as_u64(), if layout == "d-left" { None } else { Some(0) });
+        let audit = folder.json("audit f --members members --absent others --json");
+        assert_eq!((&audit["members_missed"], &audit["passed"]), (&0.into(), &true.into()));
+        assert_eq!(about["bytes"].as_u64().unwrap() + 64, folder.read("f").len() as u64);
+        assert_eq!(folder.done("query f members"), folder.read("members"));
+
+        // Half of them go; the file that was read stays.
+        let before = folder.read("f");
+        let output = folder.run("remove f half -o less");
+        assert_eq!(ended(&output, 0), b"");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told, format!("{layout}: 1,500 of 1,500 keys removed, 0 refused\n"));
+        assert_eq!(folder.read("f"), before);
+        let left = String::from_utf8(folder.done("query less members")).unwrap();
+        assert!(left.lines().count() >= 1_500 && left.lines().count() < 1_550, "{layout}");
+        let audit = folder.json("inspect less --json");
+        assert!((1_400.0..1_600.0).contains(&audit["keys_estimated"].as_f64().unwrap()));
+
+        // Once more they are refused, and listed; in place.
+        let output = folder.run("remove less half");
+        let refused = String::from_utf8(ended(&output, 1)).unwrap();
+        assert!(refused.lines().count() > 1_450 && refused.lines().all(|key| key.starts_with('m')));
+        assert_eq!(folder.names(), ["f", "half", "less", "members", "others"]);
+        let counts = ended(&folder.run("remove less half --json"), 1);
+        let counts: Value = serde_json::from_slice(&counts).unwrap();
+        assert_eq!(counts["keys"], 1_500);
+        assert_eq!(counts["removed"].as_u64().unwrap() + counts["refused"].as_u64().unwrap(), 1_500);
+
+        // Both together: each key of the first half once more.
+        folder.done(&format!("build half --layout {layout} --bits-per-key 200 -o small"));
+        let unlike = folder.refused("merge f small -o both");
+        assert!(unlike.contains("can't be merged: the sizes differ"), "{unlike}");
+        folder.done("merge f less -o both");
+        fs::remove_file(folder.0.join("both")).unwrap();
+        fs::remove_file(folder.0.join("small")).unwrap();
+    }
+    folder.done("build members --layout word --fpr 1% -o w");
+    folder.done("build members --layout counting --fpr 1% -o c");
+    let cases = [
+        ("remove w half", "w: nothing can be removed from a filter of layout word"),
+        ("remove - half", "a filter from standard input needs a place to go: -o"),
+        ("remove - - -o x", "the filter and the keys can't both come from standard input"),
+        ("remove members half", "members: not a bloomline filter"),
+        ("remove c missing", "cannot open missing"),
+        ("fold c --fpr 50% -o x", "c: a filter of kind counting can't be folded"),
+        ("merge w c -o x", "w and c can't be merged: the layouts differ: word and counting"),
+        ("merge c f -o x", "c and f can't be merged: the layouts differ: counting and d-left"),
+    ];
+    for (args, expected) in cases {
+        let told = folder.refused(args);
+        assert!(told.contains(expected), "{args}: {told}");
+    }
+    // Damage is found before anything is answered or removed.
+    let mut bytes = folder.read("c");
+    bytes[100] ^= 1;
+    folder.file("damaged", &bytes);
+    for args in ["remove damaged half", "query damaged half", "inspect damaged"] {
+        let told = folder.refused(args);
+        assert!(told.contains("bits are damaged"), "{told}");
+    }
+    assert_eq!(folder.read("damaged"), bytes);
+    assert!(!folder.names().iter().any(|name| name == "x" || name.starts_with('.')));
+}

@@ -6,7 +6,8 @@ mod random;
 mod reference;
 
 use bloomline::{
-    AnyFilter, BulkOptions, Contains, Design, Digest, Filter, FilterView, LayoutKind, Level, SplitBlock,
+    AnyCounting, AnyFilter, Blocked128, BulkOptions, Classic, Contains, CountingBloom, Design, Digest, Filter,
+    FilterKind, FilterView, LayoutKind, Level, SplitBlock,
     error::FormatError,
     format::{
         self, Frame, HEADER_BYTES, Header,
@@ -27,6 +28,23 @@ fn filter(kind: LayoutKind, keys: u64, hasher: impl Into<AnyHasher>) -> (AnyFilt
     let mut filter =
         AnyFilter::with_geometry(kind, geometry, design, hasher.into(), Level::get()).expect("a small filter");
     filter.insert_bulk(&digests, BulkOptions::default()).expect("memory");
+    (filter, digests)
+}
+
+/// The kinds that count.
+fn counting_kinds() -> impl Iterator<Item = FilterKind> {
+    FilterKind::all().filter(|kind| kind.counts())
+}
+
+/// A counting filter of `keys` digests at about 40 bits each, some of them twice.
+fn counting(kind: FilterKind, keys: u64, hasher: impl Into<AnyHasher>) -> (AnyCounting, Vec<Digest>) {
+    let digests: Vec<Digest> = Random(keys).take(keys as usize).map(Digest).collect();
+    let geometry = kind.size_for_bits_per_key(keys, 40.0).expect("a size");
+    let design = Design { keys, fpr: kind.fpr(keys, geometry) };
+    let filter = AnyCounting::with_geometry(kind, geometry, design, hasher.into(), Level::get());
+    let mut filter = filter.expect("a small filter");
+    filter.insert_batch(&digests).expect("room");
+    filter.insert_batch(&digests[..keys as usize / 3]).expect("room");
     (filter, digests)
 }
 
@@ -86,6 +104,55 @@ fn full_frames_come_back_whole() {
 }
 
 #[test]
+fn filters_that_count_come_back_whole() {
+    let key = Blake2b::new(b"a secret of sixteen bytes").expect("a key");
+    let hashers: [AnyHasher; 3] = [Xxh3::with_seed(9).into(), key.clone().into(), PreHashed.into()];
+    for kind in counting_kinds() {
+        for hasher in &hashers {
+            let (filter, digests) = counting(kind, 777, hasher.clone());
+            let bytes = format::to_vec(&filter);
+            assert_eq!(bytes.len() as u64, 64 + filter.size_in_bytes());
+            assert_eq!(bytes[8], kind.tag());
+            for shift in 0..3 {
+                let shifted: Vec<u8> = std::iter::repeat_n(0xaa, shift).chain(bytes.iter().copied()).collect();
+                let frame = Frame::open(&shifted[shift..]).expect("what was written");
+                frame.verify().expect("nothing changed");
+                let read = frame.counting(frame.header().hasher(Some(&key)).expect("its key")).expect("its hasher");
+                assert_eq!((read.kind(), read.geometry(), read.design()), (kind, filter.geometry(), filter.design()));
+                assert_eq!(read.as_bytes(), filter.as_bytes());
+                assert_eq!((read.hasher().id(), read.hasher().seed()), (hasher.id(), hasher.seed()));
+                for digest in digests.iter().copied().chain(Random(1).take(2_000).map(Digest)) {
+                    let expected = filter.contains_digest(digest);
+                    assert_eq!(read.contains_digest(digest), expected);
+                    assert_eq!(format::probe(&shifted[shift..], digest), expected);
+                }
+                // It goes on counting.
+                let (mut read, mut out) = (read, [0; 13]);
+                read.remove_batch(&digests, &mut out).expect("room");
+                assert_eq!(out.iter().map(|word| word.count_ones()).sum::<u32>(), 777);
+                assert!(digests[..259].iter().all(|&digest| read.contains_digest(digest)));
+            }
+            // It is no gate, and is not taken for one.
+            let expected = Some(FormatError::Kind { kind: kind.name() });
+            assert_eq!(format::decode(&bytes, Some(&key)).err(), expected);
+            assert_eq!(format::hold(bytes.clone(), Some(&key)).err(), expected);
+            assert_eq!(compact::to_vec(&filter).err(), expected);
+            let bits = self::filter(LayoutKind::Word, 100, hasher.clone()).0;
+            let bits = format::to_vec(&bits);
+            let frame = Frame::open(&bits).expect("a frame");
+            assert_eq!(frame.counting(hasher.clone()).err(), Some(FormatError::Kind { kind: "word" }));
+        }
+    }
+    // Filters of one type are written as those of any.
+    let plain = CountingBloom::<Classic>::builder(50).build_plain().expect("small");
+    assert_eq!(Frame::open(&format::to_vec(&plain)).expect("a frame").header().kind, FilterKind::Counting);
+    let plain = CountingBloom::<Blocked128>::builder(50).build_plain().expect("small");
+    assert_eq!(Frame::open(&format::to_vec(&plain)).expect("a frame").header().kind, FilterKind::BlockedCounting);
+    let table = bloomline::DLeftCountingBloom::builder(50).build().expect("small");
+    assert_eq!(Frame::open(&format::to_vec(&table)).expect("a frame").header().kind, FilterKind::DLeft);
+}
+
+#[test]
 fn filters_of_one_type_are_written_too() {
     let mut filter = Filter::<SplitBlock>::builder(100).build().expect("a filter");
     filter.insert("key");
@@ -111,13 +178,21 @@ fn golden_bytes() {
         let filter = format::decode(&bytes, None).expect("golden bytes are readable");
         assert!((0..20u64).all(|key| filter.contains_digest(Xxh3::with_seed(1).digest(&key))));
     }
+    for line in golden.lines().filter(|line| line.starts_with("counting ")) {
+        let bytes = unhex(line.rsplit(' ').next().expect("bytes"));
+        let frame = Frame::open(&bytes).expect("golden bytes are readable");
+        frame.verify().expect("golden bytes are whole");
+        let filter = frame.counting(Xxh3::with_seed(1)).expect("golden bytes are readable");
+        assert!((0..20u64).all(|key| filter.contains_digest(Xxh3::with_seed(1).digest(&key))));
+    }
 }
 
 /// Two filters of each layout, of 20 and of 200 integers: the frames of the first, and the first ten integers that both
 /// hold wrongly.
 fn golden_text() -> String {
-    let mut text =
-        String::from("# frame layout k bytes, and the first false positives of 200 integers at 4 bits each\n");
+    let mut text = String::from(
+        "# xxh3, seed 1, of little-endian u64: frames of 0..20 (design: 20 keys, 0.25), and the first ten integers\n# from 200 on that a filter of 0..200 with 4 bits a key (24 where it counts) holds wrongly\n",
+    );
     let hasher = Xxh3::with_seed(1);
     let of = |kind: LayoutKind, keys: u64, bits_per_key: f64| {
         let geometry = kind.model().size_for_bits_per_key(keys, bits_per_key).expect("a size");
@@ -138,6 +213,26 @@ fn golden_text() -> String {
             .take(10)
             .map(|key| key.to_string())
             .collect();
+        text += &format!("false-positives {kind} {} {}\n", filter.geometry().k, wrong.join(","));
+    }
+    for kind in counting_kinds() {
+        let of = |keys: u64, bits_per_key: f64| {
+            let geometry = kind.size_for_bits_per_key(keys, bits_per_key).expect("a size");
+            let design = Design { keys, fpr: 0.25 };
+            let filter = AnyCounting::with_geometry(kind, geometry, design, hasher.into(), Level::get());
+            let mut filter = filter.expect("small");
+            for key in 0..keys {
+                // 0 once, 1 twice, 2 three times, and again.
+                let digests = vec![hasher.digest(&key); key as usize % 3 + 1];
+                filter.insert_batch(&digests).expect("room");
+            }
+            filter
+        };
+        let filter = of(20, 128.0);
+        text += &format!("counting {kind} {} {}\n", filter.geometry().k, hex(&format::to_vec(&filter)));
+        let filter = of(200, 24.0);
+        let wrong = (200..4_000_000u64).filter(|key| filter.contains_digest(hasher.digest(key))).take(10);
+        let wrong: Vec<String> = wrong.map(|key| key.to_string()).collect();
         text += &format!("false-positives {kind} {} {}\n", filter.geometry().k, wrong.join(","));
     }
     let digests: Vec<Digest> = (0..20u64).map(|key| hasher.digest(&key)).collect();
@@ -178,9 +273,17 @@ fn payloads_are_the_definitions_bits() {
 
 #[test]
 fn every_flipped_bit_and_every_cut_is_found() {
-    for &kind in LayoutKind::ALL {
-        let (filter, digests) = filter(kind, 120, Xxh3::default());
-        let whole = format::to_vec(&filter);
+    for kind in FilterKind::all() {
+        let (whole, digests) = match kind.bits() {
+            Some(layout) => {
+                let (filter, digests) = filter(layout, 120, Xxh3::default());
+                (format::to_vec(&filter), digests)
+            }
+            None => {
+                let (filter, digests) = counting(kind, 60, Xxh3::default());
+                (format::to_vec(&filter), digests)
+            }
+        };
         for bit in 0..8 * whole.len() {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -355,10 +458,15 @@ fn no_bytes_make_it_panic() {
         compact::probe(&bytes, digest);
         if let Ok(frame) = Frame::open(&bytes) {
             let _ = frame.verify();
-            let Header { hasher, layout, .. } = *frame.header();
+            let Header { hasher, kind, .. } = *frame.header();
             if hasher == HasherId::Xxh3 {
-                let filter = frame.filter(frame.header().hasher(None).expect("no key is needed"));
-                assert_eq!(filter.expect("an open frame has a filter").kind(), layout);
+                let hasher = frame.header().hasher(None).expect("no key is needed");
+                match kind.bits() {
+                    Some(layout) => {
+                        assert_eq!(frame.filter(hasher).expect("an open frame has a filter").kind(), layout)
+                    }
+                    None => assert_eq!(frame.counting(hasher).expect("an open frame has a filter").kind(), kind),
+                }
             }
             opened += 1;
         }

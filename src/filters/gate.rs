@@ -48,6 +48,28 @@ pub trait Contains {
 /// assert!(!gates[1].contains_bytes(b"present"));
 /// # Ok::<(), bloomline::error::BuildError>(())
 /// ```
+///
+/// A counting filter is none: a removal of a key that was never inserted makes it lie. What
+/// [`CountingBloom::to_bloom`](crate::CountingBloom::to_bloom) makes is one.
+///
+/// ```compile_fail,E0277
+/// use bloomline::{Classic, CountingBloom, NegativeGate};
+/// let filter = CountingBloom::<Classic>::builder(100).build().unwrap();
+/// let gate: Box<dyn NegativeGate> = Box::new(filter);
+/// ```
+///
+/// ```compile_fail,E0277
+/// use bloomline::{DLeftCountingBloom, NegativeGate};
+/// let filter = DLeftCountingBloom::builder(100).build().unwrap();
+/// let gate: Box<dyn NegativeGate> = Box::new(filter);
+/// ```
+///
+/// ```compile_fail,E0277
+/// use bloomline::{AnyCounting, NegativeGate};
+/// fn gate(filter: AnyCounting) -> Box<dyn NegativeGate> {
+///     Box::new(filter)
+/// }
+/// ```
 pub trait NegativeGate: Contains {}
 
 impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Contains for Filter<L, S, H> {

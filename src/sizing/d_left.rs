@@ -115,7 +115,7 @@ impl DLeft {
         Ok(best)
     }
 
-    /// The table of the lowest rate for n keys within so many bits for each.
+    /// The table of the lowest rate for n keys within so many bits for each, and at least one bucket in each subtable.
     ///
     /// # Errors
     /// When there are no keys, the number is none, or the keys do not fit so few bits.
@@ -124,7 +124,8 @@ impl DLeft {
         if !(bits_per_key > 0.0 && bits_per_key.is_finite()) {
             return Err(SizingError::BitsPerKeyOutOfRange { bits_per_key });
         }
-        Self::size_for_bytes(n, (bits_per_key * n as f64 / 8.0) as u64) // saturates
+        let bytes = (bits_per_key * n as f64 / 8.0) as u64; // saturates
+        Self::size_for_bytes(n, bytes.max(UNIT_BITS / 8))
     }
 
     /// The table of the lowest rate for n keys within so many bytes.
