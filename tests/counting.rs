@@ -3,7 +3,7 @@
 #[path = "common/random.rs"]
 mod random;
 #[path = "common/reference.rs"]
-#[allow(dead_code, reason = "counters need the positions only")]
+#[expect(dead_code, reason = "counters need the positions only")]
 mod reference;
 
 use bloomline::{
@@ -393,6 +393,42 @@ fn sizes_and_names() {
     // The bound of Fan et al.: 3.06e-14 for each counter.
     assert!((counter_overflow_bound(1 << 20, 15) / (f64::from(1 << 20) * 3.06e-14) - 1.0).abs() < 1e-2);
     assert_eq!((counter_overflow_bound(u64::MAX, 1), counter_overflow_bound(5, 0)), (1.0, 1.0));
+}
+
+/// Measured against the formula at 50, 100 and 150 % of the design, in filters that as many keys have left as are there: the
+/// answers are those of the bit filter of what is there, whose rates `tests/rates.rs` measures closely.
+fn rates<L: CounterLayout>() {
+    const KEYS: u64 = 20_000;
+    for percent in [50, 100, 150] {
+        let n = KEYS * percent / 100;
+        let (mut wrong, mut by_bits, queries) = (0, 0, scale(1_000_000) as u64);
+        let mut expected = 0.0;
+        for seed in 0..4 {
+            let builder = CountingBloom::<L>::builder(KEYS).fpr(0.01).hasher(Xxh3::with_seed(seed));
+            let filter = builder.build().expect("a small filter");
+            (0..2 * n).for_each(|key| assert!(filter.insert(&key)));
+            (0..n).for_each(|key| assert_eq!(filter.remove(&key), Ok(())));
+            assert!((n..2 * n).all(|key| filter.contains(&key)));
+            assert_eq!(filter.stuck_counters(), 0);
+            let bits = filter.to_bloom().expect("memory");
+            for key in (1u64 << 40..).take(queries as usize) {
+                wrong += u64::from(filter.contains(&key));
+                by_bits += u64::from(bits.contains(&key));
+            }
+            expected += L::MODEL.fpr(n, filter.geometry()) * queries as f64;
+        }
+        assert_eq!(wrong, by_bits);
+        // Queries are binomial; a filter's own rate differs from the mean of all by 1 % of it or less at this size.
+        let error = (wrong as f64 - expected).abs();
+        let allowed = 4.0 * (expected + (0.01 * expected).powi(2)).sqrt();
+        assert!(error < allowed, "{} at {percent} %: {wrong} where {expected:.0} +- {allowed:.0}", L::COUNTING);
+    }
+}
+
+#[test]
+fn the_rate_is_that_of_the_formula() {
+    rates::<Classic>();
+    rates::<Blocked128>();
 }
 
 /// Counters where they lie in somebody's bytes, at every alignment.

@@ -333,11 +333,12 @@ impl Lookup<[u8; 64]> for ByCounterLine {
     ) -> u64 {
         if !M::VECTORS {
             // Word by word in any case: only those of the probes.
-            let hit = |j: usize| u64::from(Self::by_words::<M>(cells[j], digests[j], k));
-            return match I::BITS {
-                true => (0..8).fold(0, |bits, j| bits | hit(j) << j),
-                false => (0..8).fold(0, |bytes, j| bytes | (hit(j) * 0xff) << (8 * j)),
-            };
+            let mut hits = 0;
+            for j in 0..8 {
+                let hit = u64::from(Self::by_words::<M>(cells[j], digests[j], k));
+                hits |= if I::BITS { hit << j } else { (hit * 0xff) << (8 * j) };
+            }
+            return hits;
         }
         let mut lines = [M::line(isa, cells[0]); 8];
         for j in 1..8 {

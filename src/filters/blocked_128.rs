@@ -11,7 +11,7 @@
 //!
 //! **Rate.** [`Model::Block`] with 128 bits: small blocks fill unevenly. At 10 bits per key and k = 5: 1.35 %.
 //!
-//! **When.** As what [`CountingBloom::to_bloom`](Blocked128) makes of a blocked counting filter: the
+//! **When.** As what [`CountingBloom::to_bloom`](crate::CountingBloom::to_bloom) makes of a blocked counting filter: the
 //! same members, never changed again, in a quarter of the memory.
 //!
 //! **When not.** To build a bit filter from scratch: `blocked` and `split-line` have better rates at the same cost beyond
@@ -84,11 +84,12 @@ impl UnitLayout for Blocked128 {
         digests: &[Digest; 8],
         k: u32,
     ) -> u64 {
-        let hit = |j: usize| u64::from(Self::contains::<I, M>(isa, cells[j], digests[j], k));
-        if I::BITS {
-            return (0..8).fold(0, |bits, j| bits | hit(j) << j);
+        let mut hits = 0;
+        for j in 0..8 {
+            let hit = u64::from(Self::contains::<I, M>(isa, cells[j], digests[j], k));
+            hits |= if I::BITS { hit << j } else { (hit * 0xff) << (8 * j) };
         }
-        (0..8).fold(0, |bytes, j| bytes | (hit(j) * 0xff) << (8 * j))
+        hits
     }
 
     #[inline(always)]

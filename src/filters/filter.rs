@@ -175,7 +175,7 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
     }
 
     /// Runs `body` once, compiled for this filter's instruction set, so that the lookups of a loop in it become part of
-    /// the loop: no call, no table (for `classic` and `partitioned`, whose lookups are long, a direct call).
+    /// the loop: no call, no table (for `classic`, `partitioned` and `blocked-128`, whose lookups are long, a direct call).
     ///
     /// ```
     /// # use bloomline::{Filter, SplitBlock, hash::Digest};

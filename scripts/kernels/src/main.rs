@@ -3,7 +3,10 @@
 //! It also runs, as itself and under Miri: each kernel of each level is called, through the table and through
 //! `with_kernel`, and must find what it inserted.
 
-use bloomline::{BulkOptions, Design, Filter, FilterView, Layout, Level, for_each_layout, hash::Digest, hash::Xxh3};
+use bloomline::{
+    Blocked128, BulkOptions, Classic, CounterLayout, CountingBloom, DLeftCountingBloom, Design, Filter, FilterView,
+    Layout, Level, for_each_layout, hash::Digest, hash::Xxh3,
+};
 use std::hint::black_box;
 
 /// Fewer where each instruction is looked at; a batch of more than two words and a bit in any case.
@@ -52,6 +55,50 @@ fn all<L: Layout>(level: Level) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// The same of counters, in both memory models.
+fn counters<L: CounterLayout>(level: Level) -> Result<(), Box<dyn std::error::Error>> {
+    let digests: Vec<Digest> = (0..black_box(KEYS)).map(|i| Digest(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut out = vec![0; digests.len().div_ceil(64)];
+    let found = |out: &[u64]| out.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+
+    let mut plain = CountingBloom::<L>::builder(KEYS).level(level).build_plain()?;
+    plain.insert_digest(digests[0]);
+    plain.insert_batch(&digests);
+    plain.remove_digest(digests[0])?;
+    plain.contains_batch(&digests, &mut out)?;
+    assert!(plain.contains_digest(digests[0]) && found(&out) == KEYS);
+
+    let mut shared = CountingBloom::<L>::builder(KEYS).level(level).build()?;
+    shared.insert_digest(digests[0]);
+    shared.insert_batch(&digests);
+    shared.remove_digest(digests[0])?;
+    shared.contains_batch(&digests, &mut out)?;
+    assert!(shared.contains_digest(digests[0]) && found(&out) == KEYS);
+    shared.merge(&plain)?;
+    assert_eq!(shared.to_bloom()?.as_bytes(), plain.to_bloom()?.as_bytes());
+    assert_eq!(shared.histogram().iter().sum::<u64>(), shared.geometry().bits);
+    shared.remove_batch(&digests, &mut out)?;
+    plain.remove_batch(&digests, &mut out)?;
+    assert_eq!(found(&out), KEYS);
+    Ok(())
+}
+
+/// And of buckets.
+fn buckets(level: Level) -> Result<(), Box<dyn std::error::Error>> {
+    let digests: Vec<Digest> = (0..black_box(KEYS)).map(|i| Digest(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut out = vec![0; digests.len().div_ceil(64)];
+    let mut table = DLeftCountingBloom::builder(KEYS).fpr(black_box(1e-4)).level(level).build()?;
+    table.insert_digest(digests[0])?;
+    table.insert_batch(&digests).map_err(|(_, full)| full)?;
+    table.remove_digest(digests[0])?;
+    table.contains_batch(&digests, &mut out)?;
+    assert!(table.contains_digest(digests[0]));
+    assert_eq!(out.iter().map(|word| u64::from(word.count_ones())).sum::<u64>(), KEYS);
+    table.remove_batch(&digests, &mut out)?;
+    assert_eq!(table.total(), 0);
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     macro_rules! each {
         ($($name:ident $Layout:ident = $tag:literal $printed:literal,)*) => { $(
@@ -62,5 +109,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         )* };
     }
     for_each_layout!(each);
+    for &level in Level::available() {
+        counters::<Classic>(level)?;
+        counters::<Blocked128>(level)?;
+        buckets(level)?;
+        println!("counters and buckets {level}");
+    }
     Ok(())
 }

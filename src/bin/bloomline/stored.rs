@@ -43,7 +43,10 @@ macro_rules! each {
 
 impl Kept {
     pub(crate) fn kind(&self) -> FilterKind {
-        each!(self, filter => FilterKind::from(filter.kind()))
+        match self {
+            Self::Bits(filter) => filter.kind().into(),
+            Self::Counting(filter) => filter.kind(),
+        }
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
