@@ -8,7 +8,11 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let keys: u64 = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
-    let fpr: f64 = arguments.next().map_or(Ok(0.01), |text| text.parse())?;
+    // A fraction, or a percentage: 0.001, 0.1%.
+    let fpr: f64 = arguments.next().map_or(Ok(0.01), |text| match text.strip_suffix('%') {
+        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    })?;
 
     let machine = Machine::get();
     println!(

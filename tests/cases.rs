@@ -343,8 +343,8 @@ fn ten_times_too_large<L: Layout>() {
     }
     // The fold is sized for what it can hold at the rate.
     assert!(small.design().keys >= keys, "{:?}", small.design());
-    assert!(small.design().fpr <= large.design().fpr);
-    assert!(small.estimated_cardinality() <= 1.01 * small.design().keys as f64);
+    assert!(small.design().fpr <= 1.03 * large.design().fpr, "what it holds is an estimate");
+    assert!(small.estimated_cardinality() <= small.design().keys as f64 && !small.is_past_design());
 
     // No room, no fold; nothing in it, any fold; and never a rate that was not asked for.
     let mut filter = Filter::<L>::builder(keys).fpr(0.01).build().expect("a filter");

@@ -390,9 +390,13 @@ fn sizes_and_names() {
     assert_eq!((FilterKind::from_name("none"), FilterKind::from_tag(0)), (None, None));
     let filter = CountingBloom::<Blocked128>::builder(100).build().expect("a small filter");
     assert_eq!((filter.kind().name(), <Blocked128 as CounterLayout>::COUNTING), ("blocked-counting", filter.kind()));
-    // The bound of Fan et al.: 3.06e-14 for each counter.
-    assert!((counter_overflow_bound(1 << 20, 15) / (f64::from(1 << 20) * 3.06e-14) - 1.0).abs() < 1e-2);
-    assert_eq!((counter_overflow_bound(u64::MAX, 1), counter_overflow_bound(5, 0)), (1.0, 1.0));
+    // The bound of Fan et al.: 3.06e-14 for each counter where ln 2 probes fall on one.
+    let g = Geometry { bits: 1_000_000_000, k: 7 };
+    let n = (1e9 * std::f64::consts::LN_2 / 7.0) as u64;
+    assert!((counter_overflow_bound(n, g, 15) / 3.06e-5 - 1.0).abs() < 1e-2);
+    assert_eq!(counter_overflow_bound(1_000, Geometry { bits: 64, k: 7 }, 15), 1.0);
+    assert_eq!((counter_overflow_bound(u64::MAX, g, 15), counter_overflow_bound(0, g, 0)), (1.0, 1.0));
+    assert_eq!(counter_overflow_bound(0, g, 15), 0.0);
 }
 
 /// Measured against the formula at 50, 100 and 150 % of the design, in filters that as many keys have left as are there: the

@@ -129,16 +129,15 @@ impl Slots {
     #[inline(always)]
     pub(super) fn contains<I: Isa>(self, isa: I, table: &[Bucket], digest: Digest) -> bool {
         let places = self.places(digest);
-        let buckets = places.bucket.map(|at| table.get(at));
+        let [Some(first), Some(second)] = [table.get(places.bucket[0]), table.get(places.bucket[1])] else {
+            return false; // never: both are in the table
+        };
         // Both, whatever the first says: a branch would be mispredicted for every other present key.
-        if let [Some(first), Some(second)] = buckets
-            && !isa.any_lane_within(isa.line(first), isa.line(second), places.low | 1)
-        {
+        if !isa.any_lane_within(isa.line(first), isa.line(second), places.low | 1) {
             return false;
         }
         // Slots of 16 bits are told apart by them. Of others few absent keys come here.
-        let found = |bucket: Option<&Bucket>| bucket.map_or(0, |bucket| self.matches(isa, bucket, &places));
-        self.bits == 16 || buckets.into_iter().fold(0, |all, bucket| all | found(bucket)) != 0
+        self.bits == 16 || (self.matches(isa, first, &places) | self.matches(isa, second, &places)) != 0
     }
 
     #[inline(always)]

@@ -71,7 +71,7 @@ impl<L: Layout, H: KeyHasher> Builder<L, H> {
         self
     }
 
-    /// At most this many bits for each key.
+    /// At most this many bits for each key, and at least one unit.
     #[must_use]
     pub fn bits_per_key(mut self, bits: f64) -> Self {
         self.goal = Goal::BitsPerKey(bits);

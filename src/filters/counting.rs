@@ -129,7 +129,7 @@ impl<L: CounterLayout, H: KeyHasher> CountingBuilder<L, H> {
         Self(self.0.fpr(fpr))
     }
 
-    /// At most this many counters for each key.
+    /// At most this many counters for each key, and at least one unit.
     #[must_use]
     pub fn counters_per_key(self, counters: f64) -> Self {
         Self(self.0.bits_per_key(counters))
@@ -346,10 +346,10 @@ impl<L: CounterLayout, S: Store<Unit = CounterUnit<L>>, H: KeyHasher> CountingBl
         self.histogram()[STUCK as usize]
     }
 
-    /// The bound of Fan et al. on the chance that any counter is stuck when it holds the keys it was sized for: see
-    /// [`counter_overflow_bound`].
+    /// The bound of Fan et al. on the chance that any counter is stuck when it holds the keys it was sized for, each once: see
+    /// [`counter_overflow_bound`]. Counters of keys that are inserted often reach 15 sooner.
     pub fn overflow_bound(&self) -> f64 {
-        counter_overflow_bound(self.geometry.bits, STUCK)
+        counter_overflow_bound(self.design.keys, self.geometry, STUCK)
     }
 
     /// Share of counters that are not 0, 0 to 1. Reads the whole filter.

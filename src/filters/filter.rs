@@ -397,6 +397,9 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
     /// layouts), or a bit of all (`classic`) or of each region (`partitioned`): fastrange maps a digest to ⌊h·z/2ʷ⌋, and
     /// ⌊⌊h·z/2ʷ⌋/q⌋ = ⌊h·(z/q)/2ʷ⌋ when q divides z.
     ///
+    /// The result was sized for as many keys as keep the design's rate in the new size, or for those that it holds where they
+    /// are more: it is not past its design for having been folded.
+    ///
     /// # Errors
     /// When the factor is 0 or leaves no whole number of units (of 64-bit words, for the scattered layouts), or when
     /// there is no memory.
@@ -445,12 +448,13 @@ impl<L: Layout, S: Store<Unit = L::Unit>, H: KeyHasher> Filter<L, S, H> {
                 }
             }
         }
-        let mut design = self.design;
-        if design.keys > 0 {
-            design.keys = L::MODEL.capacity(design.fpr, geometry).max(1);
-            design.fpr = L::MODEL.fpr(design.keys, geometry);
+        let mut folded = Filter::from_parts(store, geometry, self.design, self.hasher.clone(), self.level());
+        if self.design.keys > 0 {
+            let held = libm::ceil(folded.estimated_cardinality()) as u64; // saturates where every bit is set
+            let keys = L::MODEL.capacity(self.design.fpr, geometry).max(held).max(1);
+            folded.design = Design { keys, fpr: L::MODEL.fpr(keys, geometry) };
         }
-        Ok(Filter::from_parts(store, geometry, design, self.hasher.clone(), self.level()))
+        Ok(folded)
     }
 }
 

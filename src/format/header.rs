@@ -165,7 +165,10 @@ impl Header {
     pub fn check_length(&self, present: u64) -> Result<(), FormatError> {
         let needed = self.payload_bytes();
         match present.checked_sub(needed) {
-            None => Err(FormatError::Truncated { bytes: present, needed }),
+            None => {
+                let header = HEADER_BYTES as u64;
+                Err(FormatError::Truncated { bytes: present + header, needed: needed.saturating_add(header) })
+            }
             Some(0) => Ok(()),
             Some(bytes) => Err(FormatError::Trailing { bytes }),
         }

@@ -188,7 +188,8 @@ impl Curve {
 }
 
 fn wasted_reads(curves: &[Curve], plan: &[Step]) -> f64 {
-    curves.iter().zip(plan).map(|(curve, &step)| curve.wasted_reads(step)).sum()
+    // An empty sum would be -0.0.
+    curves.iter().zip(plan).fold(0.0, |sum, (curve, &step)| sum + curve.wasted_reads(step))
 }
 
 /// The same bits for every key.

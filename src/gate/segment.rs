@@ -67,7 +67,8 @@ impl SegmentPolicy {
         Self { layout, hasher: hasher.into(), size: Size::BitsPerKey(10.0), frame: FrameKind::Full, threads: 1 }
     }
 
-    /// At most this many bits for each key, the frame not counted.
+    /// At most this many bits for each key, and at least one unit, the frame not counted: with a 64-byte line a unit, segments
+    /// of a few keys want [`SegmentPolicy::compact`].
     #[must_use]
     pub fn bits_per_key(mut self, bits: f64) -> Self {
         self.size = Size::BitsPerKey(bits);

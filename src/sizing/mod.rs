@@ -672,20 +672,23 @@ impl Candidate {
 /// Room for rounding where a bound is compared with a rate.
 const SLACK: f64 = 1.0 + 1e-9;
 
-/// A bound on the chance that any of m counters of a counting filter reaches i: m·(e·ln 2 / i)^i, for at most ln 2 keys' probes
-/// to a counter, as the best k makes it (Fan, Cao, Almeida and Broder 2000, "Summary Cache: A Scalable Wide-Area Web Cache
-/// Sharing Protocol", section V-C). 1 at most, and for i = 0.
+/// A bound on the chance that any of m counters of a counting filter reaches i, with n keys of k probes each: m·(e·λ / i)^i,
+/// λ = kn/m the mean of a counter. Fan, Cao, Almeida and Broder 2000, "Summary Cache: A Scalable Wide-Area Web Cache Sharing
+/// Protocol", section V-C, who put ln 2 for λ, which the best k makes of it. At most 1; 1 for i = 0 and for λ ≥ i.
 ///
 /// ```
-/// use bloomline::sizing::counter_overflow_bound;
-/// assert_eq!(format!("{:.2e}", counter_overflow_bound(1, 15)), "3.06e-14");
+/// use bloomline::sizing::{Geometry, counter_overflow_bound};
+/// let one = |m: u64| counter_overflow_bound(m, Geometry { bits: 10 * m, k: 7 }, 15) / (10 * m) as f64;
+/// assert!((one(1_000_000) / 3.56e-14 - 1.0).abs() < 0.01); // λ = 0.7; ln 2 makes 3.06e-14 of it
 /// ```
-pub fn counter_overflow_bound(m: u64, i: u32) -> f64 {
-    if i == 0 {
+pub fn counter_overflow_bound(n: u64, g: Geometry, i: u32) -> f64 {
+    let (m, i) = (g.bits as f64, f64::from(i));
+    let mean = f64::from(g.k) * n as f64 / m;
+    // So, and not reversed, what is not a number is 1.
+    if !(mean < i) {
         return 1.0;
     }
-    let one = core::f64::consts::E * core::f64::consts::LN_2 / f64::from(i);
-    (m as f64 * libm::pow(one, f64::from(i))).min(1.0)
+    (m * libm::pow(core::f64::consts::E * mean / i, i)).min(1.0)
 }
 
 /// Bits per key of a classic filter with its best, fractional k: −ln p/(ln 2)² (Bloom 1970).

@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = numbers::positive, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
     /// Threads of the parallel build [default: all]
-    #[arg(long, value_name = "T", default_value_t = 0)]
+    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
     /// Seed of generated digests, and of the hasher
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -346,7 +346,11 @@ fn print(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
         };
         writeln!(out)?;
         let noise = tier.noise_median.map_or_else(String::new, |noise| format!(", intervals +-{:.1} %", noise * 100.0));
-        writeln!(out, "{what} ({} rounds{noise})", tier.rounds)?;
+        let rounds = match tier.rounds {
+            1 => "1 round, no intervals".to_owned(),
+            rounds => format!("{rounds} rounds{noise}"),
+        };
+        writeln!(out, "{what} ({rounds})")?;
         let mut text = Table::new([
             ("layout", Align::Left),
             ("level", Align::Left),
