@@ -11,7 +11,7 @@ use crate::{
 
 /// A bit layout, as a type: which bits of a filter a digest means.
 ///
-/// There are six, listed at [`LayoutKind`]; the trait is closed.
+/// They are listed at [`LayoutKind`]; the trait is closed.
 pub trait Layout: Sized + core::fmt::Debug + Send + Sync + 'static {
     /// Its name, wire tag and place in the list.
     const KIND: LayoutKind;

@@ -1,4 +1,4 @@
-//! Bloom filters: six bit layouts over every instruction set, as fast as the memory system allows.
+//! Bloom filters and filters that can delete, over every instruction set, as fast as the memory system allows.
 //!
 //! A filter answers "may this key be in the set?" with a few bits for each key. "No" is exact, so it can keep a reader
 //! away from a file, a network or a hash table; "yes" is wrong at a rate that is chosen beforehand.
@@ -32,7 +32,19 @@
 //!
 //! [`Blocked`] beyond the caches, [`SplitBlock`] within them, [`Classic`] when memory is dearer than lookups, [`Word`] when
 //! a rate of a few per cent will do: a rule to begin with. [`machine::Machine::tier`] tells where a filter of a size lives.
-//! Sizes come from each layout's own formula ([`sizing`]); the classic one is wrong for all the others.
+//! Sizes come from each layout's own formula ([`sizing`]); the classic one is wrong for all the others. A seventh, [`Blocked128`],
+//! is what a blocked counting filter freezes to.
+//!
+//! # Filters that can delete
+//!
+//! | filter | a key takes | bits per key at 1 % | writes |
+//! |---|---|---|---|
+//! | [`CountingBloom`] over [`Classic`] | k counters of 4 bits, anywhere | 38.4 | `&self`, many threads |
+//! | [`CountingBloom`] over [`Blocked128`] | k counters of one line | 43.4 | `&self`, many threads |
+//! | [`DLeftCountingBloom`] | a fingerprint and a small counter in one of two lines | 19.0, at 0.33 % | `&mut self` |
+//!
+//! They are no gates: removing what was never inserted makes them lie. [`CountingBloom::to_bloom`] makes a gate of what is
+//! present. [`AnyCounting`] holds any of them, [`FilterKind`] names every kind of filter.
 //!
 //! # Keys and digests
 //!
@@ -66,6 +78,7 @@
 //! | [`Filter`] | its own | `&mut self` |
 //! | [`SharedFilter`] | its own, atomic words | `&self`, any number of threads |
 //! | [`FilterView`] | somebody else's bytes, at any alignment | none |
+//! | [`CountingBloom`], [`PlainCountingBloom`], [`CountingView`] | counters: atomic, its own, somebody else's | `&self`, `&mut self`, none |
 //!
 //! A writer of a shared filter that has published (released) is seen whole by a reader that has acquired; the argument
 //! stands at [`mem::Atomic`]. [`SharedFilter::freeze`] makes it a plain filter again, without copying.

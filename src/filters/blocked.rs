@@ -1,22 +1,4 @@
 //! The blocked Bloom filter: all k probes of a key within one 64-byte cache line.
-//!
-//! Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
-//!
-//! ```text
-//! filter  | line | line | line | … |        the high half of the digest chooses one, by fastrange
-//! line    512 bits, k free probes in it      position j: a 9-bit window of digest·multiplier
-//! product |…55…46…37|…23…14…5…|              six windows to a product, three in each half
-//! ```
-//!
-//! **Rate.** Lines fill unevenly, and the probes of one key may coincide: the expectation over both is
-//! [`Model::Block`] with 512 bits. At 10 bits per key and k = 6: 0.966 %; at 16 and k = 9: 0.084 %.
-//!
-//! **When.** The best rate of the layouts that touch one line; the one to take beyond the caches.
-//!
-//! **When not.** In L1, where `split-block` takes fewer instructions; under a tight memory budget (`classic` needs 3 %
-//! fewer bits at 1 %, 8 % fewer at 0.1 %, 13 % fewer at 0.01 %).
-//!
-//! **Wire tag** 3.
 
 use super::{LayoutKind, MULTIPLIERS};
 use crate::{
@@ -30,6 +12,24 @@ use crate::{
 };
 
 /// One cache line a key, 1 to 16 free probes in it.
+///
+/// Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
+///
+/// ```text
+/// filter  | line | line | line | … |        the high half of the digest chooses one, by fastrange
+/// line    512 bits, k free probes in it      position j: a 9-bit window of digest·multiplier
+/// product |…55…46…37|…23…14…5…|              six windows to a product, three in each half
+/// ```
+///
+/// **Rate.** Lines fill unevenly, and the probes of one key may coincide: the expectation over both is
+/// [`Model::Block`] with 512 bits. At 10 bits per key and k = 6: 0.966 %; at 16 and k = 9: 0.084 %.
+///
+/// **When.** The best rate of the layouts that touch one line; the one to take beyond the caches.
+///
+/// **When not.** In L1, where `split-block` takes fewer instructions; under a tight memory budget (`classic` needs 3 %
+/// fewer bits at 1 %, 8 % fewer at 0.1 %, 13 % fewer at 0.01 %).
+///
+/// **Wire tag** 3.
 ///
 /// ```
 /// use bloomline::{Blocked, Filter};

@@ -1,23 +1,4 @@
 //! All k probes of a key within 128 bits: the bit filter that a blocked counting filter freezes to.
-//!
-//! Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, with the block that has as many
-//! positions as a cache line has 4-bit counters.
-//!
-//! ```text
-//! filter  | block | block | block | … |     the high half of the digest chooses one, by fastrange
-//! block   128 bits, k free probes in it     position j: a 7-bit window of digest·multiplier
-//! product |…57…50…43…36|…25…18…11…4…|       eight windows, four in each half
-//! ```
-//!
-//! **Rate.** [`Model::Block`] with 128 bits: small blocks fill unevenly. At 10 bits per key and k = 5: 1.35 %.
-//!
-//! **When.** As what [`CountingBloom::to_bloom`](crate::CountingBloom::to_bloom) makes of a blocked counting filter: the
-//! same members, never changed again, in a quarter of the memory.
-//!
-//! **When not.** To build a bit filter from scratch: `blocked` and `split-line` have better rates at the same cost beyond
-//! the caches, `split-block` and `word` are faster within them.
-//!
-//! **Wire tag** 7.
 
 use super::{FilterKind, LayoutKind, MULTIPLIERS};
 use crate::{
@@ -30,6 +11,25 @@ use crate::{
 };
 
 /// 128 bits a key, 1 to 8 free probes in them: a blocked counting filter, frozen.
+///
+/// Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, with the block that has as many
+/// positions as a cache line has 4-bit counters.
+///
+/// ```text
+/// filter  | block | block | block | … |     the high half of the digest chooses one, by fastrange
+/// block   128 bits, k free probes in it     position j: a 7-bit window of digest·multiplier
+/// product |…57…50…43…36|…25…18…11…4…|       eight windows, four in each half
+/// ```
+///
+/// **Rate.** [`Model::Block`] with 128 bits: small blocks fill unevenly. At 10 bits per key and k = 6: 1.35 %.
+///
+/// **When.** As what [`CountingBloom::to_bloom`](crate::CountingBloom::to_bloom) makes of a blocked counting filter: the
+/// same members, never changed again, in a quarter of the memory.
+///
+/// **When not.** To build a bit filter from scratch: `blocked` and `split-line` have better rates at the same cost beyond
+/// the caches, `split-block` and `word` are faster within them.
+///
+/// **Wire tag** 7.
 ///
 /// ```
 /// use bloomline::{Blocked128, Filter};

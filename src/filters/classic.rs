@@ -1,22 +1,4 @@
 //! The classic Bloom filter: k probes anywhere among m bits.
-//!
-//! Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970. Probes by a linear congruential sequence
-//! ([`crate::hash::Probes`]) and 64-bit fastrange.
-//!
-//! ```text
-//! filter  |....1.......1.....1.........1....1........1.....1..|   m bits, k of them for each key
-//! word    64 bits, little-endian: bit p is bit p % 8 of byte p / 8
-//! ```
-//!
-//! **Rate.** (1 − e^(−kn/m))^k for large m, exact for small: [`Model::Scattered`]. At 10 bits per key and k = 7: 0.82 %.
-//! The measured rates stand in `tests/rates.rs`, within 4 σ.
-//!
-//! **When.** The fewest bits for a rate: 3 % fewer than `blocked` at 1 %, 13 % fewer at 0.01 %; when memory is dearer
-//! than lookups. A lookup of an absent key touches two lines on average, one of a present key k.
-//!
-//! **When not.** Beyond the caches, where each line costs a miss: there `blocked` and `split-line` cost one.
-//!
-//! **Wire tag** 1.
 
 use super::{FilterKind, LayoutKind};
 use crate::{
@@ -26,7 +8,25 @@ use crate::{
     sizing::{Geometry, Model},
 };
 
-/// Probes anywhere among all bits. The module's words: the fewest bits for a rate, two or more cache lines a lookup.
+/// Probes anywhere among all bits: the fewest bits for a rate, two or more cache lines a lookup.
+///
+/// Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970. Probes by a linear congruential sequence
+/// ([`crate::hash::Probes`]) and 64-bit fastrange.
+///
+/// ```text
+/// filter  |....1.......1.....1.........1....1........1.....1..|   m bits, k of them for each key
+/// word    64 bits, little-endian: bit p is bit p % 8 of byte p / 8
+/// ```
+///
+/// **Rate.** (1 − e^(−kn/m))^k for large m, exact for small: [`Model::Scattered`]. At 10 bits per key and k = 7: 0.82 %.
+/// The measured rates stand in `tests/rates.rs`, within 4 σ.
+///
+/// **When.** The fewest bits for a rate: 3 % fewer than `blocked` at 1 %, 13 % fewer at 0.01 %; when memory is dearer
+/// than lookups. A lookup of an absent key touches two lines on average, one of a present key k.
+///
+/// **When not.** Beyond the caches, where each line costs a miss: there `blocked` and `split-line` cost one.
+///
+/// **Wire tag** 1.
 ///
 /// ```
 /// use bloomline::{Classic, Filter};

@@ -1,48 +1,4 @@
 //! Counting Bloom filters: a 4-bit counter in the place of each bit, so that keys can be removed.
-//!
-//! Fan, Cao, Almeida and Broder, "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol", 2000 (IEEE/ACM
-//! Transactions on Networking 8(3)). Sixteen counters share a word, so that one atomic step changes all of a key's
-//! counters that lie in it.
-//!
-//! ```text
-//! counting          |..2.....1......1.........3....1...|   m counters, k of them for each key, anywhere
-//! blocked-counting  | line | line | line | … |             a line has 128 counters, all of a key's in one
-//! word              counter i is bits 4·i to 4·i + 3 of 16
-//! ```
-//!
-//! The positions are those of a bit layout, [`Classic`] or [`Blocked128`](super::Blocked128), and so are the rate, the size
-//! for a rate, and the bit filter that [`CountingBloom::to_bloom`] makes.
-//!
-//! **Rules.**
-//!
-//! * A counter that reaches 15 is stuck: never lowered again, since more keys than it can tell may stand behind it. Lowering
-//!   it could make a key absent that is present. What is stuck stays set when all its keys are gone.
-//! * A key raises each of its counters once, also one that two of its probes fall on. (Raising it twice would want two at
-//!   least wherever it is looked up or removed, and fill counters for nothing.)
-//! * A removal looks at all counters of the key first. When one is 0 the key was never there: nothing changes, and it is an
-//!   error. That catches most keys that were never inserted, not those that read "maybe" by chance: removing such a
-//!   stranger lowers counters of others, and may make them absent.
-//!
-//! **Threads.** Inserts, removals and lookups take `&self`. As long as every removal is of a key whose insertion came before
-//! it (balanced callers), no key that is present is ever reported absent: each counter is at least the number of present
-//! keys that have it, in every value that it takes, and each value that a reader can see is one of those. A lookup has to be
-//! ordered after the insertion as told at [`Atomic`](crate::mem::Atomic).
-//!
-//! With strangers' removals beside them this can't be kept. Of a stranger whose counters are a and b, key K has a:
-//!
-//! | stranger's removal | others | a | b |
-//! |---|---|---|---|
-//! | looks: a = 1, b = 1 | | 1 | 1 |
-//! | | another key's removal lowers b | 1 | 0 |
-//! | lowers a | | 0 | 0 |
-//! | | K is looked up: absent, though it is there | 0 | 0 |
-//! | finds b at 0, raises a again, is refused | | 1 | 0 |
-//!
-//! **When.** When the set changes and cannot be rebuilt: four times the memory of bits is the price. `blocked-counting`
-//! touches one line for each key, at a worse rate (1.35 % at ten counters for each key, where `counting` has 0.82 %).
-//!
-//! **When not.** In front of data that never changes; and never as a gate: a removal of a stranger makes it lie.
-//! [`CountingBloom::to_bloom`] makes a gate of it.
 
 use super::{
     Builder, Classic, Contains, Design, Filter, FilterKind, filter,
@@ -66,6 +22,50 @@ const STUCK: u32 = 15;
 
 /// A counting Bloom filter: m counters of 4 bits at the positions of layout `L`, in `S`, keys hashed by `H`.
 ///
+/// Fan, Cao, Almeida and Broder, "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol", 2000 (IEEE/ACM
+/// Transactions on Networking 8(3)). Sixteen counters share a word, so that one atomic step changes all of a key's
+/// counters that lie in it.
+///
+/// ```text
+/// counting          |..2.....1......1.........3....1...|   m counters, k of them for each key, anywhere
+/// blocked-counting  | line | line | line | … |             a line has 128 counters, all of a key's in one
+/// word              counter i is bits 4·i to 4·i + 3 of 16
+/// ```
+///
+/// The positions are those of a bit layout, [`Classic`] or [`Blocked128`](super::Blocked128), and so are the rate, the size
+/// for a rate, and the bit filter that [`CountingBloom::to_bloom`] makes.
+///
+/// **Rules.**
+///
+/// * A counter that reaches 15 is stuck: never lowered again, since more keys than it can tell may stand behind it. Lowering
+///   it could make a key absent that is present. What is stuck stays set when all its keys are gone.
+/// * A key raises each of its counters once, also one that two of its probes fall on. (Raising it twice would want two at
+///   least wherever it is looked up or removed, and fill counters for nothing.)
+/// * A removal looks at all counters of the key first. When one is 0 the key was never there: nothing changes, and it is an
+///   error. That catches most keys that were never inserted, not those that read "maybe" by chance: removing such a
+///   stranger lowers counters of others, and may make them absent.
+///
+/// **Threads.** Inserts, removals and lookups take `&self`. As long as every removal is of a key whose insertion came before
+/// it (balanced callers), no key that is present is ever reported absent: each counter is at least the number of present
+/// keys that have it, in every value that it takes, and each value that a reader can see is one of those. A lookup has to be
+/// ordered after the insertion as told at [`Atomic`](crate::mem::Atomic).
+///
+/// With strangers' removals beside them this can't be kept. Of a stranger whose counters are a and b, key K has a:
+///
+/// | stranger's removal | others | a | b |
+/// |---|---|---|---|
+/// | looks: a = 1, b = 1 | | 1 | 1 |
+/// | | another key's removal lowers b | 1 | 0 |
+/// | lowers a | | 0 | 0 |
+/// | | K is looked up: absent, though it is there | 0 | 0 |
+/// | finds b at 0, raises a again, is refused | | 1 | 0 |
+///
+/// **When.** When the set changes and cannot be rebuilt: four times the memory of bits is the price. `blocked-counting`
+/// touches one line for each key, at a worse rate (1.35 % at ten counters for each key, where `counting` has 0.82 %).
+///
+/// **When not.** In front of data that never changes; and never as a gate: a removal of a stranger makes it lie.
+/// [`CountingBloom::to_bloom`] makes a gate of it.
+///
 /// ```
 /// use bloomline::{Classic, CountingBloom, error::NotPresent};
 ///
@@ -83,8 +83,6 @@ const STUCK: u32 = 15;
 /// | [`Shared`] | [`CountingBuilder::build`] | `&self`, many threads |
 /// | [`Owned`] | [`CountingBuilder::build_plain`], [`CountingBloom::freeze`] | `&mut self` |
 /// | [`View`] | [`CountingView::from_bytes`] | never |
-///
-/// Rules and what threads may rely on: the module's words, at [`CountingBloom::remove`] and in the README.
 #[derive(Debug)]
 pub struct CountingBloom<L: CounterLayout = Classic, S: Store<Unit = CounterUnit<L>> = Shared<CounterUnit<L>>, H = Xxh3>
 {

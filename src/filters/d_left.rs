@@ -1,29 +1,5 @@
 //! The d-left counting Bloom filter: fingerprints with small counters in buckets, so that keys can be removed at half of a
 //! counting filter's memory.
-//!
-//! Bonomi, Mitzenmacher, Panigrahy, Singh and Varghese, "An Improved Construction for Counting Bloom Filters", ESA 2006.
-//!
-//! ```text
-//! subtable 0  | bucket | bucket | …                          one cache line each
-//! subtable 1  | bucket | bucket | …
-//! bucket      | 32 to 16 slots of 14 to 30 bits of fingerprint and 2 of counter; a counter of 0 is an empty slot |
-//! ```
-//!
-//! A key has a bucket in each subtable and goes where more slots are empty, to the left one on ties. Its places are those of
-//! permutations: two keys that are told apart at all never have fingerprint and bucket in common, so that a fingerprint that
-//! is found is the key's own, and a removal takes no other key's place. (Keys that are not told apart are what a false
-//! positive is.)
-//!
-//! The paper has four subtables with buckets of eight. A line has room for more slots, and two buckets of 32 even their loads
-//! out as well as four of eight do, at half of the lines.
-//!
-//! **Rules.** A removal that finds no fingerprint is refused and changes nothing. When both buckets are full an insertion is
-//! refused, and nothing is lost. A key that is there more than three times takes another slot: nothing saturates.
-//!
-//! **Rate.** [`DLeft`]: 1 − (1 − 1/elements)^n. At 19 bits for each key: 0.33 %, where `counting` takes 47.
-//!
-//! **When.** Sets that change, from one writer, with a number of keys that is known: beyond it a table is full, where a
-//! Bloom filter's rate rises.
 
 use super::{
     Contains, Design, FilterKind, default_cap,
@@ -40,6 +16,30 @@ use crate::{
 use alloc::vec::Vec;
 
 /// A d-left counting filter, buckets in `S`, keys hashed by `H`.
+///
+/// Bonomi, Mitzenmacher, Panigrahy, Singh and Varghese, "An Improved Construction for Counting Bloom Filters", ESA 2006.
+///
+/// ```text
+/// subtable 0  | bucket | bucket | …                          one cache line each
+/// subtable 1  | bucket | bucket | …
+/// bucket      | 32 to 16 slots of 14 to 30 bits of fingerprint and 2 of counter; a counter of 0 is an empty slot |
+/// ```
+///
+/// A key has a bucket in each subtable and goes where more slots are empty, to the left one on ties. Its places are those of
+/// permutations: two keys that are told apart at all never have fingerprint and bucket in common, so that a fingerprint that
+/// is found is the key's own, and a removal takes no other key's place. (Keys that are not told apart are what a false
+/// positive is.)
+///
+/// The paper has four subtables with buckets of eight. A line has room for more slots, and two buckets of 32 even their loads
+/// out as well as four of eight do, at half of the lines.
+///
+/// **Rules.** A removal that finds no fingerprint is refused and changes nothing. When both buckets are full an insertion is
+/// refused, and nothing is lost. A key that is there more than three times takes another slot: nothing saturates.
+///
+/// **Rate.** [`DLeft`]: 1 − (1 − 1/elements)^n. At 19 bits for each key: 0.33 %, where `counting` takes 47.
+///
+/// **When.** Sets that change, from one writer, with a number of keys that is known: beyond it a table is full, where a
+/// Bloom filter's rate rises.
 ///
 /// ```
 /// use bloomline::{DLeftCountingBloom, error::NotPresent};

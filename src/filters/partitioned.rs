@@ -1,20 +1,4 @@
 //! The partitioned Bloom filter: k regions of m/k bits, one probe in each.
-//!
-//! Almeida, Baquero, Preguiça and Hutchison, "Scalable Bloom Filters", 2007 (and Mullin 1983 before it).
-//!
-//! ```text
-//! filter  |..1.....|1.......|.....1..|...1....|   k regions of r = m/k bits, a whole number of words
-//! ```
-//!
-//! **Rate.** (1 − (1 − 1/r)^n)^k, exact: [`Model::Partitioned`]. A little above `classic` for small filters, the same
-//! for large ones.
-//!
-//! **When.** A key always sets k distinct bits, and each region fills alike, which makes the occupancy easy to reason
-//! about: the slices of a scalable filter.
-//!
-//! **When not.** As `classic`: beyond the caches.
-//!
-//! **Wire tag** 2.
 
 use super::LayoutKind;
 use crate::{
@@ -25,6 +9,22 @@ use crate::{
 };
 
 /// One probe in each of k regions.
+///
+/// Almeida, Baquero, Preguiça and Hutchison, "Scalable Bloom Filters", 2007 (and Mullin 1983 before it).
+///
+/// ```text
+/// filter  |..1.....|1.......|.....1..|...1....|   k regions of r = m/k bits, a whole number of words
+/// ```
+///
+/// **Rate.** (1 − (1 − 1/r)^n)^k, exact: [`Model::Partitioned`]. A little above `classic` for small filters, the same
+/// for large ones.
+///
+/// **When.** A key always sets k distinct bits, and each region fills alike, which makes the occupancy easy to reason
+/// about: the slices of a scalable filter.
+///
+/// **When not.** As `classic`: beyond the caches.
+///
+/// **Wire tag** 2.
 ///
 /// ```
 /// use bloomline::{Filter, Partitioned};

@@ -1,21 +1,4 @@
 //! The split-block Bloom filter: a 32-byte block of eight 32-bit lanes, one bit in each.
-//!
-//! Putze, Sanders and Singler 2007; bit for bit the filter of the Apache Parquet format, which Impala and Kudu use too.
-//!
-//! ```text
-//! filter  | block | block | block | … |     the high half of the digest chooses one, by fastrange
-//! block   |lane 0|lane 1|…|lane 7|           32 bits each
-//! lane j  bit (low half of the digest · salt j mod 2³²) >> 27
-//! ```
-//!
-//! **Rate.** Σ_i Bin(i; n, 1/z)·(1 − (1 − 1/32)^i)⁸ over the keys i of a block: [`Model::Lanes`]. At 10 bits per key
-//! 1.27 %, at 16 0.132 %. A key's eight bits are distinct.
-//!
-//! **When.** The default in cache: the fewest instructions on AVX2 and NEON. To share filters with Parquet.
-//!
-//! **When not.** Below 0.1 %, where its 32-bit lanes cost 20 to 40 % more bits than `blocked`.
-//!
-//! **Wire tag** 4.
 
 use super::LayoutKind;
 use crate::{
@@ -32,6 +15,23 @@ const SALTS: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
 /// Eight bits in one 32-byte block: Parquet's filter.
+///
+/// Putze, Sanders and Singler 2007; bit for bit the filter of the Apache Parquet format, which Impala and Kudu use too.
+///
+/// ```text
+/// filter  | block | block | block | … |     the high half of the digest chooses one, by fastrange
+/// block   |lane 0|lane 1|…|lane 7|           32 bits each
+/// lane j  bit (low half of the digest · salt j mod 2³²) >> 27
+/// ```
+///
+/// **Rate.** Σ_i Bin(i; n, 1/z)·(1 − (1 − 1/32)^i)⁸ over the keys i of a block: [`Model::Lanes`]. At 10 bits per key
+/// 1.27 %, at 16 0.132 %. A key's eight bits are distinct.
+///
+/// **When.** The default in cache: the fewest instructions on AVX2 and NEON. To share filters with Parquet.
+///
+/// **When not.** Below 0.1 %, where its 32-bit lanes cost 20 to 40 % more bits than `blocked`.
+///
+/// **Wire tag** 4.
 ///
 /// ```
 /// use bloomline::{Filter, SplitBlock};

@@ -1,22 +1,4 @@
 //! The split-line Bloom filter: a 64-byte cache line of eight 64-bit lanes, one bit in each.
-//!
-//! The split block of Putze, Sanders and Singler 2007 at twice the width.
-//!
-//! ```text
-//! filter  | line | line | line | … |        the high half of the digest chooses one, by fastrange
-//! line    |lane 0|lane 1|…|lane 7|           64 bits each
-//! lane j  bit (digest·multiplier >> (16 + 6j)) & 63
-//! ```
-//!
-//! **Rate.** Σ_i Bin(i; n, 1/z)·(1 − (1 − 1/64)^i)⁸: [`Model::Lanes`]. At 10 bits per key 1.05 %, at 16 0.091 %. A key's
-//! eight bits are distinct.
-//!
-//! **When.** From L2 outwards, where a line costs what half of one costs and the better rate is free. Its masks are
-//! vectors on every instruction set, `blocked`'s are not.
-//!
-//! **When not.** Far from 8 probes: below 7 or above 20 bits per key `blocked` has the better k.
-//!
-//! **Wire tag** 5.
 
 use super::{LayoutKind, MULTIPLIERS};
 use crate::{
@@ -30,6 +12,24 @@ use crate::{
 };
 
 /// Eight bits in one cache line, one in each 64-bit lane.
+///
+/// The split block of Putze, Sanders and Singler 2007 at twice the width.
+///
+/// ```text
+/// filter  | line | line | line | … |        the high half of the digest chooses one, by fastrange
+/// line    |lane 0|lane 1|…|lane 7|           64 bits each
+/// lane j  bit (digest·multiplier >> (16 + 6j)) & 63
+/// ```
+///
+/// **Rate.** Σ_i Bin(i; n, 1/z)·(1 − (1 − 1/64)^i)⁸: [`Model::Lanes`]. At 10 bits per key 1.05 %, at 16 0.091 %. A key's
+/// eight bits are distinct.
+///
+/// **When.** From L2 outwards, where a line costs what half of one costs and the better rate is free. Its masks are
+/// vectors on every instruction set, `blocked`'s are not.
+///
+/// **When not.** Far from 8 probes: below 7 or above 20 bits per key `blocked` has the better k.
+///
+/// **Wire tag** 5.
 ///
 /// ```
 /// use bloomline::{Filter, SplitLine};

@@ -1,22 +1,4 @@
 //! The word filter: one 64-bit word a key, k bits in it.
-//!
-//! The register-blocked filter of Lang, Neumann, Kemper and Boncz, "Performance-Optimal Filtering: Bloom Overtakes
-//! Cuckoo at High Throughput", 2019.
-//!
-//! ```text
-//! filter  | word | word | word | … |        the high half of the digest chooses one, by fastrange
-//! word    64 bits, k free probes in it       probe j: bit (digest·multiplier >> (16 + 6j)) & 63
-//! ```
-//!
-//! **Rate.** Words fill very unevenly: [`Model::Block`] with 64 bits. At 10 bits per key and k = 4: 1.87 %. The probes of
-//! a key may coincide (making them distinct would give 1.75 % and cost more than it gains).
-//!
-//! **When.** Eight lookups in as many instructions as others need for two: when the filter is in cache, the rate may be
-//! a few per cent, and every cycle counts (a join, a scan).
-//!
-//! **When not.** For rates under 1 %: at 0.1 % it needs half as many bits again as `blocked`, at 0.01 % twice as many.
-//!
-//! **Wire tag** 6.
 
 use super::{LayoutKind, MULTIPLIERS};
 use crate::{
@@ -29,6 +11,24 @@ use crate::{
 };
 
 /// 1 to 8 bits in one 64-bit word.
+///
+/// The register-blocked filter of Lang, Neumann, Kemper and Boncz, "Performance-Optimal Filtering: Bloom Overtakes
+/// Cuckoo at High Throughput", 2019.
+///
+/// ```text
+/// filter  | word | word | word | … |        the high half of the digest chooses one, by fastrange
+/// word    64 bits, k free probes in it       probe j: bit (digest·multiplier >> (16 + 6j)) & 63
+/// ```
+///
+/// **Rate.** Words fill very unevenly: [`Model::Block`] with 64 bits. At 10 bits per key and k = 4: 1.87 %. The probes of
+/// a key may coincide (making them distinct would give 1.75 % and cost more than it gains).
+///
+/// **When.** Eight lookups in as many instructions as others need for two: when the filter is in cache, the rate may be
+/// a few per cent, and every cycle counts (a join, a scan).
+///
+/// **When not.** For rates under 1 %: at 0.1 % it needs half as many bits again as `blocked`, at 0.01 % twice as many.
+///
+/// **Wire tag** 6.
 ///
 /// ```
 /// use bloomline::{Filter, Word};

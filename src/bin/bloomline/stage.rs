@@ -179,8 +179,7 @@ pub(crate) const TIERS: [(&str, u64); 4] = [("L1", 16 << 10), ("L2", 256 << 10),
 fn fixed_k(kind: LayoutKind) -> u32 {
     match kind {
         LayoutKind::Word => 4,
-        LayoutKind::Blocked => 6,
-        LayoutKind::Blocked128 => 5,
+        LayoutKind::Blocked | LayoutKind::Blocked128 => 6,
         LayoutKind::Classic | LayoutKind::Partitioned => 7,
         _ => kind.model().max_k(),
     }
