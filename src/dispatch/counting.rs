@@ -147,6 +147,8 @@ impl<const N: usize> Scattered<N> {
         let mut seen = [0u64; 4];
         for hash in Probes::new(digest).take(N.min(units.shape().k as usize)) {
             let (at, bit) = units.counter_at(hash);
+            // All lines are on the way before the first is waited for: atomic steps wait one after the other.
+            units.prefetch_counter(hash);
             let (seen, sign) = (&mut seen[at >> 6 & 3], 1 << (at & 63));
             let known = *seen & sign != 0;
             *seen |= sign;
