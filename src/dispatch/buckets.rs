@@ -133,11 +133,12 @@ impl Slots {
             return false; // never: both are in the table
         };
         // Both, whatever the first says: a branch would be mispredicted for every other present key.
-        if !isa.any_lane_within(isa.line(first), isa.line(second), places.low | 1) {
-            return false;
+        let any = isa.any_lane_within(isa.line(first), isa.line(second), places.low | 1);
+        // Slots of 16 bits are told apart by them. Of others few absent keys are looked at further.
+        if self.bits == 16 {
+            return any;
         }
-        // Slots of 16 bits are told apart by them. Of others few absent keys come here.
-        self.bits == 16 || (self.matches(isa, first, &places) | self.matches(isa, second, &places)) != 0
+        any && (self.matches(isa, first, &places) | self.matches(isa, second, &places)) != 0
     }
 
     #[inline(always)]

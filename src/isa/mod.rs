@@ -44,6 +44,16 @@ pub(crate) const SIX: [u8; 8] = [16, 22, 28, 34, 40, 46, 52, 58];
 /// Bit at which each of the eight 7-bit windows of a product starts: four in each half, none across the middle.
 pub(crate) const SEVEN: [u8; 8] = [57, 50, 43, 36, 25, 18, 11, 4];
 
+/// 1 in each 16 bits.
+const LANES_16: u64 = 0x0001_0001_0001_0001;
+
+/// The highest bit of each 16 bits that are 0, and no other bit.
+#[inline(always)]
+const fn zero_lanes(word: u64) -> u64 {
+    const LOW: u64 = 0x7fff * LANES_16;
+    !(((word & LOW) + LOW) | word | LOW)
+}
+
 /// What a kernel asks of an instruction set.
 ///
 /// # Safety
@@ -107,11 +117,13 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn lanes_equal(self, line: Self::Line, value: u16, mask: u16) -> u32 {
         let words = self.line_words(line);
+        let (value, mask) = (u64::from(value) * LANES_16, u64::from(mask) * LANES_16);
         let mut equal = 0;
-        for (i, word) in words.into_iter().enumerate() {
-            for lane in 0..4 {
-                equal |= u32::from((word >> (16 * lane)) as u16 & mask == value) << (4 * i + lane);
-            }
+        for i in 0..8 {
+            let lanes = zero_lanes((words[i] & mask) ^ value) >> 15;
+            // Bits 0, 16, 32 and 48 to the four lowest: no two products meet.
+            let four = lanes.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48 & 15;
+            equal |= (four as u32) << (4 * i);
         }
         equal
     }
@@ -119,9 +131,18 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
     /// Whether any 16 bits of two lines are `first`, one more or two more.
     #[inline(always)]
     fn any_lane_within(self, a: Self::Line, b: Self::Line, first: u16) -> bool {
-        let lanes =
-            |line| self.line_words(line).into_iter().flat_map(|word| [0, 16, 32, 48].map(|at| (word >> at) as u16));
-        lanes(a).chain(lanes(b)).fold(false, |any, lane| any | (lane.wrapping_sub(first) <= 2))
+        let first = u64::from(first) * LANES_16;
+        let high = 0x8000 * LANES_16;
+        let mut any = 0;
+        for words in [self.line_words(a), self.line_words(b)] {
+            for word in words {
+                // Lane by lane the difference: borrows end at the highest bit, which is put right.
+                let from = ((word | high) - (first & !high)) ^ ((word ^ !first) & high);
+                // 0 to 3, and not 3.
+                any |= zero_lanes(from & (0xfffc * LANES_16)) & !zero_lanes(from ^ (3 * LANES_16));
+            }
+        }
+        any != 0
     }
 
     /// Whether the first `probes` (at most 8) 4-bit counters (product >> SEVEN[j]) & 127 of `line` are above 0.

@@ -69,6 +69,16 @@ fn same_as_scalar<I: Isa>(isa: I) {
             assert_eq!(ours, theirs);
         }
         let other: [u64; 8] = words(seed ^ 0x77);
+        // The scalar ones work on four lanes at a time: against lane by lane.
+        let lanes = |words: [u64; 8]| words.into_iter().flat_map(|word| [0, 16, 32, 48].map(|at| (word >> at) as u16));
+        for value in [line[2] as u16, 0, 2, 3, 0xffff] {
+            let within = lanes(line).chain(lanes(other)).any(|lane| lane.wrapping_sub(value) <= 2);
+            assert_eq!(Scalar.any_lane_within(line, other, value), within);
+            let equal = lanes(line)
+                .enumerate()
+                .fold(0, |bits, (i, lane)| bits | u32::from(lane & 0xfffc == value & 0xfffc) << i);
+            assert_eq!(Scalar.lanes_equal(line, value & 0xfffc, 0xfffc), equal);
+        }
         for first in [line[0] as u16, (other[7] >> 48) as u16, 0, 1, 0xfffe, h as u16]
             .map(|first| first.wrapping_sub(h as u16 & 3))
         {
