@@ -255,6 +255,8 @@ pub struct TableFull {
     pub slots: u32,
     /// Keys that the table was made for.
     pub keys: u64,
+    /// Of a batch, the keys before it, which were inserted; 0 otherwise.
+    pub inserted: usize,
 }
 
 impl fmt::Display for TableFull {

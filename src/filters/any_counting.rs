@@ -201,7 +201,7 @@ impl AnyCounting {
         match self {
             Self::Counting(filter) => filter.insert_batch(digests),
             Self::BlockedCounting(filter) => filter.insert_batch(digests),
-            Self::DLeft(filter) => filter.insert_batch(digests).map_err(|(_, full)| full)?,
+            Self::DLeft(filter) => filter.insert_batch(digests)?,
         }
         Ok(())
     }

@@ -362,10 +362,11 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
     /// As there.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> Result<(), TableFull> {
-        match self.kernels.insert(self.slots, self.store.as_units_mut(), digest) {
-            true => Ok(()),
-            false => Err(TableFull { slots: TABLES as u32 * self.slots.in_bucket(), keys: self.design.keys }),
-        }
+        if self.kernels.insert(self.slots, self.store.as_units_mut(), digest) { Ok(()) } else { Err(self.full(0)) }
+    }
+
+    fn full(&self, inserted: usize) -> TableFull {
+        TableFull { slots: TABLES as u32 * self.slots.in_bucket(), keys: self.design.keys, inserted }
     }
 
     /// Inserts a key unless it is reported present already; true when it was inserted: a set, where
@@ -384,11 +385,10 @@ impl<H: KeyHasher> DLeftCountingBloom<Owned<Bucket>, H> {
     /// Inserts them all, in order.
     ///
     /// # Errors
-    /// At the first for which there is no room: how many were inserted before it.
-    pub fn insert_batch(&mut self, digests: &[Digest]) -> Result<(), (usize, TableFull)> {
-        self.kernels
-            .insert_batch(self.slots, self.store.as_units_mut(), digests)
-            .map_err(|done| (done, TableFull { slots: TABLES as u32 * self.slots.in_bucket(), keys: self.design.keys }))
+    /// At the first for which there is no room; those before it were inserted, and the error says how many.
+    pub fn insert_batch(&mut self, digests: &[Digest]) -> Result<(), TableFull> {
+        let done = self.kernels.insert_batch(self.slots, self.store.as_units_mut(), digests);
+        done.map_err(|inserted| self.full(inserted))
     }
 
     /// Removes a key that was inserted, once.

@@ -119,8 +119,8 @@ pub unsafe trait Isa: Copy + Send + Sync + 'static {
         let words = self.line_words(line);
         let (value, mask) = (u64::from(value) * LANES_16, u64::from(mask) * LANES_16);
         let mut equal = 0;
-        for i in 0..8 {
-            let lanes = zero_lanes((words[i] & mask) ^ value) >> 15;
+        for (i, word) in words.iter().enumerate() {
+            let lanes = zero_lanes((word & mask) ^ value) >> 15;
             // Bits 0, 16, 32 and 48 to the four lowest: no two products meet.
             let four = lanes.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48 & 15;
             equal |= (four as u32) << (4 * i);

@@ -684,8 +684,7 @@ const SLACK: f64 = 1.0 + 1e-9;
 pub fn counter_overflow_bound(n: u64, g: Geometry, i: u32) -> f64 {
     let (m, i) = (g.bits as f64, f64::from(i));
     let mean = f64::from(g.k) * n as f64 / m;
-    // So, and not reversed, what is not a number is 1.
-    if !(mean < i) {
+    if mean.is_nan() || mean >= i {
         return 1.0;
     }
     (m * libm::pow(core::f64::consts::E * mean / i, i)).min(1.0)

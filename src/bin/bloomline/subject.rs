@@ -215,7 +215,7 @@ impl<L: CounterLayout> OfCounters<L> {
 
 impl OfBuckets {
     fn insert(filter: &mut DLeftCountingBloom<Owned<[u8; 64]>>, digests: &[Digest]) -> Result<(), String> {
-        filter.insert_batch(digests).map_err(|(done, full)| format!("{full}, after {done} keys"))
+        filter.insert_batch(digests).map_err(|full| format!("{full}, after {} keys", full.inserted))
     }
 
     /// How many elements are members is all that matters, and hardly varies.
