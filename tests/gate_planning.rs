@@ -89,8 +89,14 @@ fn gates_count_what_they_answer() {
     ().record(1, 1); // counts nothing
 }
 
+/// All layouts; under emulation, where the mathematics takes minutes and shows nothing new, two.
+fn kinds() -> impl Iterator<Item = LayoutKind> {
+    let all = LayoutKind::ALL.iter().copied();
+    all.take(if is_small() { 2 } else { LayoutKind::ALL.len() })
+}
+
 fn models() -> impl Iterator<Item = Model> {
-    LayoutKind::ALL.iter().map(|kind| kind.model())
+    kinds().map(LayoutKind::model)
 }
 
 #[test]
@@ -220,7 +226,7 @@ fn brute_force(curves: &[Vec<(u64, f64)>], budget: u64) -> f64 {
 fn small_trees_get_the_best_plan_of_all() {
     let mut random = Random(1);
     let mut better_than_uniform = 0;
-    for &kind in LayoutKind::ALL {
+    for kind in kinds() {
         let model = kind.model();
         for _ in 0..if is_small() { 4 } else { 12 } {
             // Of every size down to a single unit, which is where rounding bites.
@@ -240,7 +246,7 @@ fn small_trees_get_the_best_plan_of_all() {
             better_than_uniform += u32::from(plan.wasted_reads < 0.99 * plan.uniform_wasted_reads);
         }
     }
-    assert!(better_than_uniform > if is_small() { 10 } else { 30 }, "{better_than_uniform} of 72");
+    assert!(better_than_uniform > if is_small() { 2 } else { 30 }, "{better_than_uniform} of 72");
 }
 
 /// Under emulation brute force takes minutes.
@@ -265,7 +271,7 @@ fn a_level_of_one_key() {
 #[test]
 fn large_trees_get_a_plan_as_good_as_the_best_on_a_grid() {
     let mut random = Random(2);
-    for &kind in LayoutKind::ALL {
+    for kind in kinds() {
         let model = kind.model();
         for _ in 0..if is_small() { 1 } else { 2 } {
             let smallest = random.within(2_000, 30_000);
@@ -330,7 +336,7 @@ fn plans_hold_at_the_edges() {
         Model::Lanes { lanes: 3, lane_bits: 7 },
         Model::Lanes { lanes: 1, lane_bits: 65_536 },
     ];
-    let models = LayoutKind::ALL.iter().map(|kind| kind.model()).chain(odd);
+    let models = models().chain(odd);
     let empty = [TreeLevel::new(0), TreeLevel::new(1).with_runs(0), TreeLevel::new(0).with_runs(u64::MAX)];
     let strange =
         [TreeLevel::new(3).with_runs(u64::MAX), TreeLevel::new(0), TreeLevel::new(1), TreeLevel::new(u64::MAX)];
